@@ -1,0 +1,58 @@
+# One command per purpose; CMake does the work. `make help` lists the commands.
+#
+#   JOBS=n    compilers at a time (default: one per processor)
+
+JOBS ?= $(shell nproc)
+DEMO ?= demo
+
+export JOBS
+
+.PHONY: all help packages release dev asan tsan clang coverage demo test test-full bench-storage \
+	format lint clean
+
+all: release
+
+help:
+	@echo "make               release build in build/release, programs in build/release/bin"
+	@echo "make demo          a short story about orders, a rollback and a crash"
+	@echo "make test          every test with loads at a tenth, sanitizers, clang, lint"
+	@echo "make test-full     the same with full loads"
+	@echo "make dev|asan|tsan|clang|coverage   that build alone, in build/<name>"
+	@echo "make format        reformat the sources"
+	@echo "make lint          clang-format, clang-tidy and shellcheck"
+	@echo "make bench-storage measure the storage layouts"
+	@echo "make clean         remove build/"
+
+packages:
+	@tools/install_packages.sh
+
+release dev asan tsan clang coverage: packages
+	cmake --preset $@
+	cmake --build --preset $@ -j $(JOBS)
+
+demo: packages
+	@cmake --preset release
+	@cmake --build --preset release -j $(JOBS) --target $(DEMO)
+	@echo
+	@build/release/bin/$(DEMO)
+
+test:
+	@tools/run_tests.sh 0.1
+
+test-full:
+	@tools/run_tests.sh 1
+
+bench-storage: packages
+	@test -d bench || { echo "there is no bench folder" >&2; exit 1; }
+	cmake --preset release
+	cmake --build --preset release -j $(JOBS) --target bench_storage
+	build/release/bin/bench_storage
+
+format:
+	@tools/format.sh
+
+lint: packages
+	@tools/lint.sh
+
+clean:
+	rm -rf build

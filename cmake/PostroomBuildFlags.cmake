@@ -1,0 +1,55 @@
+# The compiler settings of every target of ours, and of no target of a project that includes us.
+
+option(POSTROOM_WARNINGS_AS_ERRORS "Treat warnings as errors" ${PROJECT_IS_TOP_LEVEL})
+option(POSTROOM_HARDEN "Compile and link with the hardening flags of a release" OFF)
+option(POSTROOM_COVERAGE "Instrument for gcovr" OFF)
+set(POSTROOM_SANITIZE "" CACHE STRING "Value of -fsanitize=, for example address,undefined")
+
+include(CheckCXXCompilerFlag)
+include(CheckPIESupported)
+
+add_library(postroom_build_flags INTERFACE)
+target_compile_features(postroom_build_flags INTERFACE cxx_std_20)
+
+target_compile_options(postroom_build_flags INTERFACE
+    -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wnon-virtual-dtor -Wold-style-cast
+    $<$<BOOL:${POSTROOM_WARNINGS_AS_ERRORS}>:-Werror>
+    $<$<CXX_COMPILER_ID:Clang,AppleClang>:-Wthread-safety>
+    $<$<CXX_COMPILER_ID:Clang,AppleClang>:-Werror=thread-safety>
+    # POSTROOM_ASSERT(!"why") turns a string into a condition on purpose.
+    $<$<CXX_COMPILER_ID:Clang,AppleClang>:-Wno-string-conversion>)
+
+if(POSTROOM_HARDEN)
+    check_pie_supported()
+    check_cxx_compiler_flag(-fcf-protection=full POSTROOM_HAS_CF_PROTECTION)
+    target_compile_options(postroom_build_flags INTERFACE
+        -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -D_GLIBCXX_ASSERTIONS
+        -fstack-protector-strong -fstack-clash-protection
+        $<$<BOOL:${POSTROOM_HAS_CF_PROTECTION}>:-fcf-protection=full>)
+    target_link_options(postroom_build_flags INTERFACE -Wl,-z,relro,-z,now)
+endif()
+
+if(POSTROOM_SANITIZE)
+    target_compile_options(postroom_build_flags INTERFACE
+        -fsanitize=${POSTROOM_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer
+        -D_GLIBCXX_ASSERTIONS)
+    target_link_options(postroom_build_flags INTERFACE -fsanitize=${POSTROOM_SANITIZE})
+    if(POSTROOM_SANITIZE MATCHES "thread")
+        # g++ 12 warns about std::atomic_thread_fence inside its own headers.
+        target_compile_options(postroom_build_flags INTERFACE
+            $<$<CXX_COMPILER_ID:GNU>:-Wno-tsan>)
+    endif()
+endif()
+
+if(POSTROOM_COVERAGE)
+    target_compile_options(postroom_build_flags INTERFACE --coverage -fprofile-update=atomic)
+    target_link_options(postroom_build_flags INTERFACE --coverage)
+endif()
+
+# postroom_use_build_flags(<target>): our warnings, our language level, position independent code.
+function(postroom_use_build_flags target)
+    target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:postroom_build_flags>)
+    set_target_properties(${target} PROPERTIES
+        CXX_EXTENSIONS OFF
+        POSITION_INDEPENDENT_CODE ON)
+endfunction()

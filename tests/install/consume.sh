@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# consume.sh <cmake> <build folder> <consumer project> <compiler>
+# Installs the build into a prefix of its own, then builds and runs the consumer against only that.
+set -euo pipefail
+
+cmake=$1 build_dir=$2 consumer=$3 compiler=$4
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+prefix=$work/prefix
+
+"$cmake" --install "$build_dir" --prefix "$prefix" >"$work/install.log" ||
+    { cat "$work/install.log"; exit 1; }
+if grep -rlF -e "$build_dir" "$prefix" --include='*.cmake' --include='*.pc'; then
+    echo "the installed package names the build folder" >&2
+    exit 1
+fi
+
+echo "== find_package"
+"$cmake" -S "$consumer" -B "$work/build" -DCMAKE_PREFIX_PATH="$prefix" \
+    -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_BUILD_TYPE=Debug
+"$cmake" --build "$work/build"
+"$work/build/consumer" "$work/cmake.db"
+
+echo "== an unknown component is refused"
+if "$cmake" -S "$consumer" -B "$work/refused" -DCMAKE_PREFIX_PATH="$prefix" \
+    -DCMAKE_CXX_COMPILER="$compiler" -DCOMPONENT=no_such_database >"$work/refused.log" 2>&1; then
+    echo "find_package accepted the component no_such_database" >&2
+    exit 1
+fi
+grep -q no_such_database "$work/refused.log"
+
+echo "== pkg-config"
+pc_file=$(find "$prefix" -name postroom.pc)
+PKG_CONFIG_PATH=$(dirname "$pc_file")
+export PKG_CONFIG_PATH
+lib_dir=$(pkg-config --variable=libdir postroom)
+kind=(--shared)
+if [[ -e $lib_dir/libpostroom.a ]]; then kind=(--static); fi
+read -r -a flags <<<"$(pkg-config "${kind[@]}" --cflags --libs postroom)"
+"$compiler" -std=c++20 "$consumer/main.cpp" -o "$work/by_pkg_config" "${flags[@]}" \
+    -Wl,-rpath,"$lib_dir"
+"$work/by_pkg_config" "$work/pkg_config.db"

@@ -1,0 +1,109 @@
+# What the server scripts of the test-suite share. Sourced, never run.
+#
+# A script sets `dir` (absolute) through open_directory. Servers run as `nobody` when the caller is
+# root, because both PostgreSQL and PgBouncer refuse root, and as the caller otherwise.
+# shellcheck shell=bash
+
+# Settings of the caller's shell (PGPORT, PGOPTIONS, ...) must not reach the test servers.
+unset "${!PG@}"
+
+if [ "$(id -u)" -eq 0 ]; then
+    run_as=(setpriv --reuid="$(id -u nobody)" --regid="$(id -g nobody)" --clear-groups --)
+    server_owner=$(id -u nobody):$(id -g nobody)
+else
+    run_as=(env)
+    server_owner=$(id -u):$(id -g)
+fi
+
+die() {
+    printf '%s: %s\n' "${0##*/}" "$*" >&2
+    exit 1
+}
+
+require_program() {
+    [ -x "$1" ] || die "missing program $1: install the Debian package $2"
+}
+
+# Makes the directory $1, sets `dir` to its real path, and keeps other calls for it out until exit.
+# Servers must be started with `9>&-`, or they would hold the lock for as long as they run.
+open_directory() {
+    mkdir -p "$1" || die "cannot create $1"
+    dir=$(realpath "$1")
+    exec 9>"$dir/lock"
+    flock -w 60 9 || die "another call for $dir has not finished within 60 s"
+}
+
+# Prints the value of `key` ($2) in the env file ($1); nothing when either is missing.
+env_value() {
+    [ -r "$1" ] || return 0
+    sed -n "s/^$2=//p" "$1" | head -n 1
+}
+
+# Replaces the file $1 with standard input in one step: a reader sees all of it or nothing.
+write_file() {
+    cat >"$1.new" && mv "$1.new" "$1"
+}
+
+# Chooses where the server keeps its files and remembers it in DIR/base: DIR itself, unless the
+# server's user cannot enter it (a build tree below /root) or a unix socket's path in it would pass
+# the limit of 107 bytes.
+choose_base() {
+    base=$dir
+    if ((${#dir} > 80)) || ! "${run_as[@]}" test -x "$dir"; then
+        base=$(mktemp -d /tmp/postroom-server.XXXXXX) || die "cannot create a directory in /tmp"
+        chown "$server_owner" "$base"
+    fi
+    printf '%s\n' "$base" | write_file "$dir/base"
+    mkdir -m 700 "$base/data" && chown "$server_owner" "$base/data"
+}
+
+# Sets `base` and `data` from what choose_base remembered; fails when there is nothing.
+load_base() {
+    [ -s "$dir/base" ] || return 1
+    base=$(head -n 1 "$dir/base")
+    # shellcheck disable=SC2034  # read by the scripts that source this file
+    data=$base/data
+}
+
+# Removes the server's files; refuses any path that choose_base could not have chosen.
+remove_base() {
+    load_base || return 0
+    case $base in
+        "$dir") rm -rf "$dir/data" ;;
+        /tmp/postroom-server.??????) rm -rf "$base" ;;
+        *) die "unexpected path '$base' in $dir/base: not removing it" ;;
+    esac
+    rm -f "$dir/base"
+}
+
+# A port nobody listens on. Taken from below the kernel's ephemeral range, so that no outgoing
+# connection grabs it before the server binds it; a server that still loses it is started again.
+pick_port() {
+    local port
+    for _ in {1..100}; do
+        port=$((15000 + SRANDOM % 15000))
+        if ! (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then
+            printf '%s\n' "$port"
+            return 0
+        fi
+    done
+    die "no free port found between 15000 and 29999"
+}
+
+# Whether process $1 is alive and has $2 in its command line. Process ids are reused, so a stored id
+# alone proves nothing; a zombie has no command line and counts as gone.
+process_runs() {
+    local command_line
+    [[ $1 =~ ^[0-9]+$ ]] || return 1
+    { command_line=$(tr '\0' ' ' <"/proc/$1/cmdline"); } 2>/dev/null || return 1
+    [[ $command_line == *"$2"* ]]
+}
+
+# Waits until process $1 (recognised by $2) is gone, at most $3 seconds.
+wait_gone() {
+    local deadline=$((SECONDS + $3))
+    while process_runs "$1" "$2"; do
+        ((SECONDS < deadline)) || return 1
+        sleep 0.02
+    done
+}

@@ -1,0 +1,174 @@
+#include "support/postgres_server.hpp"
+
+#include <fmt/format.h>
+#include <libpq-fe.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <random>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+namespace postroom::test {
+namespace {
+
+constexpr std::chrono::seconds create_database_timeout(30);
+
+using Connection = std::unique_ptr<PGconn, decltype(&PQfinish)>;
+using Result = std::unique_ptr<PGresult, decltype(&PQclear)>;
+
+std::filesystem::path servers_directory() {
+    const char* directory = std::getenv("POSTROOM_TEST_SERVERS");
+    if (directory == nullptr || *directory == '\0') {
+        throw std::runtime_error(
+            "POSTROOM_TEST_SERVERS is not set: run the test through ctest, or start the servers "
+            "with "
+            "'tests/servers/postgres.sh start DIR/postgres' and 'tests/servers/pgbouncer.sh start "
+            "DIR/pgbouncer' and set POSTROOM_TEST_SERVERS=DIR");
+    }
+    return directory;
+}
+
+// user@host:port of the server whose script is `name`.sh and whose files are in directory/name.
+std::string read_authority(const std::filesystem::path& directory, const std::string& name) {
+    const std::filesystem::path path = directory / name / (name + ".env");
+    std::ifstream file(path);
+    if (!file) {
+        throw std::runtime_error(fmt::format(
+            "no server runs here ({} is missing): start it with 'tests/servers/{}.sh start {}'",
+            path.string(), name, (directory / name).string()));
+    }
+    std::map<std::string, std::string> values;
+    for (std::string line; std::getline(file, line);) {
+        const std::size_t equals = line.find('=');
+        if (equals != std::string::npos) values[line.substr(0, equals)] = line.substr(equals + 1);
+    }
+    return fmt::format("{}@{}:{}", values.at("user"), values.at("host"), values.at("port"));
+}
+
+// Unique between the threads and processes of this run, and against databases a killed run has
+// left.
+std::string unique_database_name() {
+    static std::atomic<unsigned> counter{0};
+    std::random_device random;
+    return fmt::format("postroom_test_{}_{}_{:08x}", ::getpid(), ++counter, random());
+}
+
+// States of a busy server in which trying again helps: the template is in use by another CREATE
+// DATABASE, all connections are taken, or the server is still starting.
+bool is_transient(const std::string& sqlstate) {
+    return sqlstate == "55006" || sqlstate == "53300" || sqlstate == "57P03";
+}
+
+SqlRows rows_of(const PGresult* result) {
+    SqlRows rows;
+    for (int row = 0; row < PQntuples(result); ++row) {
+        auto& columns = rows.emplace_back();
+        for (int column = 0; column < PQnfields(result); ++column) {
+            if (PQgetisnull(result, row, column) != 0) {
+                columns.emplace_back(std::nullopt);
+            } else {
+                columns.emplace_back(
+                    std::string(PQgetvalue(result, row, column),
+                                static_cast<std::size_t>(PQgetlength(result, row, column))));
+            }
+        }
+    }
+    return rows;
+}
+
+Connection connect(const std::string& url) {
+    // The first entry's value is expanded because it is a URL; later entries override it.
+    const std::array<const char*, 4> keywords{"dbname", "connect_timeout", "application_name",
+                                              nullptr};
+    const std::array<const char*, 4> values{url.c_str(), "10", "postroom-test", nullptr};
+    Connection connection(PQconnectdbParams(keywords.data(), values.data(), 1), &PQfinish);
+    if (PQstatus(connection.get()) != CONNECTION_OK) {
+        const std::string text = PQerrorMessage(connection.get());
+        // libpq keeps no SQLSTATE of a refused connection, so the full server is known by its text.
+        const bool full = text.find("too many clients") != std::string::npos ||
+                          text.find("remaining connection slots") != std::string::npos;
+        throw SqlError("cannot connect to " + url + ": " + text, full ? "53300" : "");
+    }
+    return connection;
+}
+
+}  // namespace
+
+SqlRows psql(const std::string& url, const std::string& sql) {
+    const Connection connection = connect(url);
+    SqlRows rows;
+    // Result by result, because PQexec() would report only the last of several: of a session that
+    // the server ends, that is the lost connection and not the reason.
+    if (PQsendQuery(connection.get(), sql.c_str()) != 1) {
+        throw SqlError(PQerrorMessage(connection.get()), "");
+    }
+    while (const Result result{PQgetResult(connection.get()), &PQclear}) {
+        const ExecStatusType status = PQresultStatus(result.get());
+        if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK) {
+            const char* sqlstate = PQresultErrorField(result.get(), PG_DIAG_SQLSTATE);
+            throw SqlError(fmt::format("{}in: {}", PQresultErrorMessage(result.get()), sql),
+                           sqlstate == nullptr ? "" : sqlstate);
+        }
+        rows = rows_of(result.get());
+    }
+    return rows;
+}
+
+PostgresServer::PostgresServer() : PostgresServer(servers_directory()) {}
+
+PostgresServer::PostgresServer(std::filesystem::path directory)
+    : directory_(std::move(directory)), authority_(read_authority(directory_, "postgres")) {}
+
+std::string PostgresServer::url(const std::string& database) const {
+    return fmt::format("postgresql://{}/{}", authority_, database);
+}
+
+std::string PostgresServer::via_pgbouncer_url(const std::string& database) const {
+    return fmt::format("postgresql://{}/{}", read_authority(directory_, "pgbouncer"), database);
+}
+
+std::string PostgresServer::create_database() const {
+    const auto deadline = std::chrono::steady_clock::now() + create_database_timeout;
+    const std::string name = unique_database_name();
+    for (;;) {
+        try {
+            // template0 admits no connections, so none can be in the way.
+            psql(url("postgres"), "CREATE DATABASE " + name + " TEMPLATE template0");
+            return url(name);
+        } catch (const SqlError& error) {
+            if (!is_transient(error.sqlstate()) || std::chrono::steady_clock::now() > deadline)
+                throw;
+            std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        }
+    }
+}
+
+void PostgresServer::drop_database(const std::string& name) const {
+    psql(url("postgres"), "DROP DATABASE IF EXISTS " + name + " WITH (FORCE)");
+}
+
+PostgresDatabase::PostgresDatabase(PostgresServer server)
+    : server_(std::move(server)),
+      url_(server_.create_database()),
+      name_(url_.substr(url_.rfind('/') + 1)) {}
+
+PostgresDatabase::~PostgresDatabase() {
+    // A database that stays behind harms no other test, and its server may be gone on purpose.
+    try {
+        server_.drop_database(name_);
+    } catch (const std::exception& error) {
+        std::fputs(fmt::format("database {} not dropped: {}\n", name_, error.what()).c_str(),
+                   stderr);
+    }
+}
+
+}  // namespace postroom::test

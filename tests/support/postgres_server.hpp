@@ -1,0 +1,82 @@
+// The PostgreSQL server of the test run, and databases of one's own on it.
+//
+// tests/servers/postgres.sh starts the server and tests/servers/pgbouncer.sh the pooler in front of
+// it; ctest does both before the first test that needs them. Here is how a test finds them.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace postroom::test {
+
+// Rows of text; nothing stands for NULL.
+using SqlRows = std::vector<std::vector<std::optional<std::string>>>;
+
+// What a statement run through psql() failed with.
+class SqlError : public std::runtime_error {
+public:
+    SqlError(const std::string& message, std::string sqlstate)
+        : std::runtime_error(message), sqlstate_(std::move(sqlstate)) {}
+
+    // Five characters; empty when the server could not be reached.
+    const std::string& sqlstate() const { return sqlstate_; }
+
+private:
+    std::string sqlstate_;
+};
+
+// Runs `sql` (one statement, or several separated by semicolons in one implicit transaction) on a
+// connection of its own, independent of all product code, and returns the rows of the last
+// statement. Throws SqlError.
+SqlRows psql(const std::string& url, const std::string& sql);
+
+// PostgresServer: the address of a running server. Copies are cheap and refer to the same server.
+class PostgresServer {
+public:
+    // The server of this test run, from $POSTROOM_TEST_SERVERS. Throws std::runtime_error with the
+    // command that starts it when it is not there: a test that needs it fails, it is never skipped.
+    PostgresServer();
+
+    // The server whose files are in `directory`/postgres, and its pooler in `directory`/pgbouncer.
+    explicit PostgresServer(std::filesystem::path directory);
+
+    std::string url(const std::string& database) const;
+    // The same database through PgBouncer in transaction pooling mode. Throws as the constructor
+    // when no pooler runs.
+    std::string via_pgbouncer_url(const std::string& database) const;
+
+    // Creates an empty database with a name nobody else uses and returns its URL. The caller drops
+    // it; PostgresDatabase does both.
+    std::string create_database() const;
+    // Ends all connections to the database named `name` and removes it, if it is there.
+    void drop_database(const std::string& name) const;
+
+private:
+    std::filesystem::path directory_;
+    std::string authority_;  // user@host:port
+};
+
+// PostgresDatabase: an empty database that lives as long as this object.
+class PostgresDatabase {
+public:
+    explicit PostgresDatabase(PostgresServer server = PostgresServer());
+    ~PostgresDatabase();
+    PostgresDatabase(const PostgresDatabase&) = delete;
+    PostgresDatabase& operator=(const PostgresDatabase&) = delete;
+
+    const std::string& name() const { return name_; }
+    const std::string& url() const { return url_; }
+    std::string via_pgbouncer_url() const { return server_.via_pgbouncer_url(name_); }
+    SqlRows psql(const std::string& sql) const { return test::psql(url_, sql); }
+
+private:
+    PostgresServer server_;
+    std::string url_;
+    std::string name_;
+};
+
+}  // namespace postroom::test

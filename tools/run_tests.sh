@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# run_tests.sh <scale>: every check there is, with loads at <scale> (1: full, 0.1: a tenth).
+#
+# Steps: release build and all tests; AddressSanitizer + UBSan; ThreadSanitizer over what is threaded;
+# clang with thread-safety errors; formatting. A step that breaks does not hide the later ones. The
+# last line is "N passed, M failed" over all ctest runs, where a broken build counts as one failure;
+# the exit status is 0 only if nothing failed.
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit 1
+
+export POSTROOM_TEST_SCALE=${1:-0.1}
+jobs=${JOBS:-$(nproc)}
+passed=0
+failed=0
+summary=()
+
+finish() {
+    printf '\n== Summary\n'
+    printf '%s\n' "${summary[@]}"
+    printf '%d passed, %d failed\n' "$passed" "$failed"
+    [[ $failed -eq 0 ]]
+    exit
+}
+
+note() {  # <step> <outcome> <since>
+    summary+=("$(printf '%-28s %-24s %4d s' "$1" "$2" $((SECONDS - $3)))")
+}
+
+# step <name> <command...>: a check that is one success or one failure; only the failure is counted.
+step() {
+    local name=$1 since=$SECONDS
+    shift
+    printf '\n== %s\n' "$name"
+    if "$@"; then
+        note "$name" ok "$since"
+    else
+        failed=$((failed + 1))
+        note "$name" FAILED "$since"
+        return 1
+    fi
+}
+
+build() {  # <preset> [target]
+    cmake --preset "$1" && cmake --build --preset "$1" -j "$jobs" --target "${2:-all}"
+}
+
+# run_ctest <test preset>: counts what ran. A test that was to run and did not (skipped, disabled, not
+# built, fixture broken) has failed, and so has a run that left no report or holds no test.
+run_ctest() {
+    local preset=$1 since=$SECONDS status=0 total=0 good=0
+    local report=$PWD/build/junit-$preset.xml
+    printf '\n== tests: %s\n' "$preset"
+    rm -f "$report"
+    ctest --preset "$preset" --output-junit "$report" || status=$?
+    if [[ -f $report ]]; then
+        total=$(grep -c '^[[:space:]]*<testcase name=' "$report")
+        good=$(grep -c '^[[:space:]]*<testcase name=.* status="run">$' "$report")
+    fi
+    local bad=$((total - good))
+    if [[ $bad -eq 0 && ($total -eq 0 || $status -ne 0) ]]; then bad=1; fi
+    passed=$((passed + good))
+    failed=$((failed + bad))
+    note "tests: $preset" "$good passed, $bad failed" "$since"
+}
+
+step "packages" tools/install_packages.sh || finish
+
+if step "build: release" build release; then run_ctest release; fi
+
+full=
+if [[ $POSTROOM_TEST_SCALE == 1 ]]; then full=-full; fi
+if step "build: asan" build asan; then run_ctest "asan$full"; fi
+if step "build: tsan" build tsan threaded_tests; then run_ctest tsan; fi
+step "build: clang" build clang product
+step "lint: formatting" tools/lint.sh --quick
+finish

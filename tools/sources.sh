@@ -1,0 +1,9 @@
+#!/usr/bin/env bash
+# sources.sh <extension>...: our files with these extensions, each ended by a zero byte.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+patterns=()
+for extension in "$@"; do patterns+=(-o -name "*.$extension"); done
+find include src tests examples bench tools packaging -type f \( "${patterns[@]:1}" \) -print0 \
+    2>/dev/null | sort -z || true
