@@ -53,3 +53,17 @@ function(postroom_use_build_flags target)
         CXX_EXTENSIONS OFF
         POSITION_INDEPENDENT_CODE ON)
 endfunction()
+
+# Code that only tests is compiled without optimisation, debug information and UndefinedBehaviorSanitizer: that is what
+# keeps a cold test run short, and it is the library that is to be examined.
+add_library(postroom_test_flags INTERFACE)
+target_compile_options(postroom_test_flags INTERFACE -O0 -g0 -U_FORTIFY_SOURCE)
+if(POSTROOM_SANITIZE MATCHES "undefined")
+    target_compile_options(postroom_test_flags INTERFACE -fno-sanitize=undefined)
+endif()
+
+# postroom_use_test_flags(<target>): the flags of every target, and then those of a test.
+function(postroom_use_test_flags target)
+    postroom_use_build_flags(${target})
+    target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:postroom_test_flags>)
+endfunction()

@@ -1,0 +1,99 @@
+// Inbox: receive messages that may come twice, and let each take effect once.
+//
+// A message is known by (source, message_id), compared byte by byte. Receiving is an upsert: the
+// first arrival is queued, later ones only refresh it, and one that is done stays done until it is
+// purged. The work-queue verbs come from WorkQueue; settled by message id they look among the
+// owner's leases only.
+//
+// Exactly once: write your effect and the done mark in one transaction, with once() or with
+// ack(leases, tx).
+//
+// Thread safety: an Inbox may be shared between threads.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "postroom/work_queue.hpp"
+
+namespace postroom {
+
+struct InboxOptions {
+    WorkQueueOptions queue{};
+    // Called when a message arrives again with another hash: the sender reused an id, or somebody
+    // tampered. The operation goes on. Must not throw.
+    std::function<void(const InboxKey&)> on_hash_mismatch{};
+};
+
+class Inbox : public WorkQueue {
+public:
+    // `store` must outlive this object.
+    explicit Inbox(Store& store, const InboxOptions& options = {});
+
+    // True when the message is done. Otherwise notes that it was seen and returns false. A hash is
+    // stored at first sight and compared later. With `tx` all of this is part of that transaction.
+    bool already_processed(const std::string& message_id, const std::string& source,
+                           const std::optional<std::string>& hash = {},
+                           TxContext* tx = nullptr) const;
+
+    // Set the state by hand, from any state but done; a lease is dropped. False: there is no such
+    // message.
+    bool mark_processing(const std::string& message_id, const std::string& source,
+                         TxContext* tx = nullptr) const;
+    bool mark_processed(const std::string& message_id, const std::string& source,
+                        TxContext* tx = nullptr) const;
+    bool mark_dead(const std::string& message_id, const std::string& source,
+                   std::string_view error = {}, TxContext* tx = nullptr) const;
+
+    // Queues the message unless it is done. Again for one that is not: topic, payload, hash and due
+    // time are taken from the new arrival, but for a message that is being handled right now. Dead
+    // stays dead unless `revive`.
+    ReceiveResult enqueue(const ReceivedMessage& message, TxContext* tx = nullptr,
+                          bool revive = false) const;
+    std::vector<ReceiveResult> enqueue_all(std::span<const ReceivedMessage> messages,
+                                           TxContext* tx = nullptr, bool revive = false) const;
+
+    // Runs `effect` in the caller's transaction, and marks the message done in it, unless it has
+    // taken effect before; true when it ran. Commit makes both stand, a rollback neither.
+    // Concurrent calls for one message wait for each other. When `effect` throws, roll back.
+    bool once(TxContext& tx, const std::string& source, const std::string& message_id,
+              const std::function<void()>& effect) const;
+
+    // Settle by message id: among the leases of `owner`. Error{misuse} when two of them carry the
+    // same id from different sources. They return how many messages changed.
+    using WorkQueue::abandon;
+    using WorkQueue::ack;
+    using WorkQueue::fail;
+    std::uint64_t ack(const OwnerToken& owner, std::span<const std::string> message_ids) const;
+    std::uint64_t abandon(const OwnerToken& owner, std::span<const std::string> message_ids,
+                          std::string_view error = {}, std::optional<Duration> delay = {}) const;
+    std::uint64_t fail(const OwnerToken& owner, std::span<const std::string> message_ids,
+                       std::string_view error) const;
+
+    // The message with this id, whatever its state; without a source, Error{misuse} when several
+    // sources use the id.
+    using WorkQueue::get;
+    std::optional<Message> get(const std::string& message_id,
+                               const std::optional<std::string>& source = {}) const;
+
+    // How often a hash did not match, since this object was made.
+    std::uint64_t hash_mismatches() const { return *mismatches_; }
+
+private:
+    std::vector<Lease> leases_by_message_id(const OwnerToken& owner,
+                                            std::span<const std::string> message_ids) const;
+    bool mark(const std::string& message_id, const std::string& source, State state,
+              std::string_view error, TxContext* tx) const;
+    void note_mismatch(const InboxKey& key) const;
+
+    const std::function<void(const InboxKey&)> on_hash_mismatch_;
+    const std::unique_ptr<std::atomic<std::uint64_t>> mismatches_;
+};
+
+}  // namespace postroom

@@ -1,0 +1,97 @@
+// Outbox: record messages in the same transaction as the change they announce.
+//
+// Enqueuing is an INSERT on the caller's connection, inside the caller's open transaction. Nothing
+// is sent here. If that transaction commits, the message is there to be claimed and delivered at
+// least once; if it rolls back, the message never existed. The work-queue verbs come from
+// WorkQueue.
+//
+// Thread safety: an Outbox may be shared between threads. The transaction given to enqueue() stays
+// with the calling thread for the duration of the call.
+#pragma once
+
+#include <concepts>
+#include <memory>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "postroom/work_queue.hpp"
+
+namespace postroom {
+
+// A type that is a message: it names its topic and has a to_payload() found by argument-dependent
+// lookup. For the way back it has from_payload(std::string_view, T&).
+template <class T>
+concept TypedMessage = requires(const T& message) {
+    { T::topic } -> std::convertible_to<TopicName>;
+    { to_payload(message) } -> std::convertible_to<std::string>;
+};
+
+struct OutboxOptions {
+    WorkQueueOptions queue{};
+    // Refuse enqueue() without a transaction, so that none is forgotten.
+    bool require_transaction = false;
+    const Clock* clock =
+        nullptr;  // of generated message ids; nullptr: the system's. Must outlive the outbox
+};
+
+class Outbox : public WorkQueue {
+public:
+    // `store` must outlive this object.
+    explicit Outbox(Store& store, const OutboxOptions& options = {});
+    ~Outbox();
+
+    // Stores `message` and returns its ids, or those of the message that already carries the same
+    // idempotency key for that tenant. Throws std::invalid_argument for a message that breaks a
+    // limit, Error{misuse} when `tx` is not in a transaction. Never commits and never rolls back
+    // `tx`.
+    EnqueueResult enqueue(TxContext& tx, const NewMessage& message) const;
+
+    // The same in a transaction of its own. After Error{outcome_unknown} a message with an
+    // idempotency key may safely be enqueued again.
+    EnqueueResult enqueue(const NewMessage& message, std::stop_token stop = {}) const;
+
+    // As above for all of `messages`, all or none; results in the given order.
+    std::vector<EnqueueResult> enqueue_all(TxContext& tx,
+                                           std::span<const NewMessage> messages) const;
+    std::vector<EnqueueResult> enqueue_all(std::span<const NewMessage> messages,
+                                           std::stop_token stop = {}) const;
+
+    // A typed message; `like` carries whatever else is wanted.
+    template <TypedMessage T>
+    EnqueueResult enqueue(TxContext& tx, const T& message, NewMessage like = {}) const {
+        return enqueue(tx, typed(message, std::move(like)));
+    }
+    template <TypedMessage T>
+    EnqueueResult enqueue(const T& message, NewMessage like = {}) const {
+        return enqueue(typed(message, std::move(like)));
+    }
+
+    // What enqueue() would run, for a driver that we do not know: SQL with the engine's
+    // placeholders and the values in order. Run it in your transaction. A message id is filled in.
+    SqlStatement statement(const NewMessage& message) const;
+
+    // The verbs of a polling store, for what claim_due() returned. False: the lease was lost.
+    bool mark_dispatched(const WorkItemId& id) const;
+    bool reschedule(const WorkItemId& id, Duration delay, std::string_view last_error) const;
+    using WorkQueue::fail;
+    bool fail(const WorkItemId& id, std::string_view last_error) const;
+
+private:
+    struct Ids;
+
+    template <class T>
+    static NewMessage typed(const T& message, NewMessage like) {
+        like.topic = TopicName(T::topic);
+        like.payload = to_payload(message);
+        return like;
+    }
+    NewMessage prepare(const NewMessage& message) const;
+    std::vector<EnqueueResult> store_all(TxContext* tx, std::span<const NewMessage> messages) const;
+
+    const bool require_transaction_;
+    const std::unique_ptr<Ids> ids_;
+};
+
+}  // namespace postroom

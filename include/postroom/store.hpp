@@ -1,0 +1,197 @@
+// Store: one database with its two queues, in the words of the domain.
+//
+// This is the seam between the queue core and the databases. SQLite, PostgreSQL and the others
+// implement it once through the SQL store; MemoryStore is the reference. Applications use the faces
+// above it, Outbox and Inbox; a Store is what they open, share and pass around.
+//
+// Arguments are validated by the faces; a Store still refuses what would corrupt it. Operations
+// that write take the transaction to join; with nullptr they run in one of their own, repeated as a
+// whole when the database reports a conflict.
+//
+// Thread safety: all operations may be called concurrently.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "postroom/clock.hpp"
+#include "postroom/ids.hpp"
+#include "postroom/message.hpp"
+#include "postroom/transaction.hpp"
+
+namespace postroom {
+
+struct EnqueueResult {
+    WorkItemId id{};
+    MessageId message_id{};
+    // A message with this idempotency key was there before; the ids are those of that message.
+    bool already_existed = false;
+};
+
+// A lease that a message carries from its birth: the writer delivers it itself, without a claim.
+struct BornLease {
+    OwnerToken owner{};
+    LeaseId lease_id{};
+    Duration lease{};
+};
+
+struct ReceiveResult {
+    WorkItemId id{};                  // empty when the message was done before
+    std::optional<State> previous{};  // the state before; nullopt: never heard of
+    bool hash_mismatch = false;       // stored and given hash differ
+};
+
+struct SeenResult {
+    std::optional<State> previous{};
+    bool hash_mismatch = false;
+};
+
+struct ClaimRequest {
+    OwnerToken owner{};
+    Duration lease = std::chrono::seconds{30};
+    std::uint32_t batch = 50;
+};
+
+enum class Outcome : std::uint8_t {
+    ack,      // delivered
+    abandon,  // failed this time; again after `delay`, dead when max_attempts is reached
+    fail,     // failed for good
+    release,  // not tried; back at once, costs no attempt
+};
+
+struct Settlement {
+    Lease lease{};
+    Outcome outcome = Outcome::ack;
+    std::string error{};             // abandon, fail: kept as last_error
+    Duration delay{};                // abandon, release
+    std::uint32_t max_attempts = 0;  // abandon: where the message has none of its own; 0: no limit
+    DeadReason reason = DeadReason::failed;  // fail
+};
+
+enum class Settled : std::uint8_t {
+    lost,
+    done,
+    ready,
+    dead
+};  // lost: the lease was not ours any more
+
+// What find() looks for; unset members do not restrict.
+struct Query {
+    std::vector<WorkItemId> ids{};
+    std::optional<OwnerToken> owner{};  // leased by
+    std::optional<std::string> message_id{};
+    std::optional<std::string> source{};
+    std::optional<std::string> topic{};
+    std::optional<State> state{};
+    std::uint64_t after_seq = 0;  // keyset paging: results come in order of seq
+    std::uint32_t limit = 100;
+};
+
+struct Counts {
+    std::uint64_t ready = 0;  // all claimable or waiting for their time
+    std::uint64_t in_progress = 0;
+    std::uint64_t dead = 0;
+    std::uint64_t seen = 0;
+    std::uint64_t retrying = 0;       // of `ready`: failed at least once
+    std::optional<Instant> oldest{};  // created_at of the oldest that is neither done nor dead
+};
+
+// One batch of a purge.
+struct PurgeRequest {
+    Duration older_than{};
+    std::uint32_t batch = 1000;
+};
+
+struct PurgeResult {
+    std::uint64_t purged = 0;
+    bool more = false;  // the batch was full: call again
+    bool busy = false;  // another purge is at work; nothing was done
+};
+
+class Store {
+public:
+    Store(const Store&) = delete;
+    Store& operator=(const Store&) = delete;
+    virtual ~Store() = default;
+
+    // A stable name for logs and metrics; holds no secret.
+    const std::string& id() const { return id_; }
+    // What the faces validate against.
+    const Limits& limits() const { return limits_; }
+
+    // The database's clock, which judges every lease, due time and retry.
+    virtual Instant now() = 0;
+
+    virtual std::unique_ptr<Transaction> begin() = 0;
+
+    // Outbox: stores `messages`, results in their order. Every message_id must be filled in. With
+    // `born` the rows are leased to that owner from birth; std::invalid_argument for a message with
+    // an idempotency key, a due time, an ordering key or a low priority.
+    virtual std::vector<EnqueueResult> enqueue(TxContext* tx, std::span<const NewMessage> messages,
+                                               const BornLease* born = nullptr) = 0;
+
+    // Outbox: the statement that enqueue() would run for `message`, for use with any driver.
+    virtual SqlStatement enqueue_statement(const NewMessage& message) = 0;
+
+    // Inbox: stores or refreshes each message by its key. Done stays done; leased content is left
+    // alone; dead stays dead unless `revive`. All of them have last_seen set to now.
+    virtual std::vector<ReceiveResult> receive(TxContext* tx,
+                                               std::span<const ReceivedMessage> messages,
+                                               bool revive = false) = 0;
+
+    // Inbox: notes that a message with this key was seen, and tells its state before that.
+    virtual SeenResult see(TxContext* tx, const InboxKey& key,
+                           const std::optional<std::string>& hash) = 0;
+
+    // Inbox: puts the keyed message into `state` (ready, done or dead) whatever it was but done,
+    // dropping any lease. Returns the state before; nullopt when there is no such message.
+    virtual std::optional<State> mark(TxContext* tx, const InboxKey& key, State state,
+                                      const std::string& error) = 0;
+
+    // Leases up to `request.batch` claimable messages and returns them. Messages whose lease has
+    // run out are taken over on the way, with lost_count + 1. In order of priority, then of seq.
+    // Stops early, with what it has, when `stop` is requested.
+    virtual std::vector<Message> claim(Queue queue, const ClaimRequest& request,
+                                       std::stop_token stop = {}) = 0;
+
+    // Applies each settlement whose lease still stands; results in their order. A settlement whose
+    // lease was lost changes nothing. Within `tx` the outcome commits together with the caller's
+    // own writes.
+    virtual std::vector<Settled> settle(TxContext* tx, Queue queue,
+                                        std::span<const Settlement> settlements) = 0;
+
+    // Prolongs leases to now + `lease`. Returns, in order, whether each still stood.
+    virtual std::vector<bool> extend(Queue queue, std::span<const Lease> leases,
+                                     Duration lease) = 0;
+
+    // Takes back up to `limit` leases that have run out; their messages are claimable again.
+    virtual std::uint64_t reap(Queue queue, std::uint32_t limit, std::stop_token stop = {}) = 0;
+
+    // Stored messages in every state that match, in order of seq.
+    virtual std::vector<Message> find(Queue queue, const Query& query) = 0;
+
+    // Makes dead messages ready again, with no attempts and no losses counted. Returns how many
+    // were.
+    virtual std::uint64_t redrive(Queue queue, std::span<const WorkItemId> ids) = 0;
+
+    // Removes one batch of done messages (outbox: history and idempotency keys past their window;
+    // inbox: by last_seen) older than the request says.
+    virtual PurgeResult purge(Queue queue, const PurgeRequest& request) = 0;
+
+    virtual Counts counts(Queue queue) = 0;
+
+protected:
+    Store(std::string id, const Limits& limits) : id_(std::move(id)), limits_(limits) {}
+
+private:
+    std::string id_;
+    Limits limits_;
+};
+
+}  // namespace postroom

@@ -1,0 +1,184 @@
+#include "queue/memory_queue.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "queue/memory_claim.hpp"
+
+namespace postroom {
+
+State MemoryRow::state(Instant now) const {
+    if (!dead() && message.lease && message.lease->locked_until > now) return State::in_progress;
+    return message.state;
+}
+
+Message MemoryRow::shown(Instant now) const {
+    Message copy = message;
+    copy.state = state(now);
+    return copy;
+}
+
+void MemoryRow::wait_until(Instant available_at) {
+    message.state = State::ready;
+    message.dead_reason = DeadReason::none;
+    message.available_at = available_at;
+    message.lease.reset();
+    fresh = false;
+}
+
+void MemoryRow::die(DeadReason reason, const std::string& error) {
+    message.state = State::dead;
+    message.dead_reason = reason;
+    if (!error.empty()) message.last_error = error;
+    message.lease.reset();
+    fresh = false;
+}
+
+void MemoryRow::revive(Instant available_at) {
+    wait_until(available_at);
+    message.retry_count = 0;
+    message.lost_count = 0;
+    message.last_error.clear();
+}
+
+void schedule_new(MemoryRow& row, Instant now) {
+    row.message.available_at = row.message.due_time.value_or(now);
+    row.fresh = row.message.available_at <= now && row.message.priority >= 0;
+}
+
+std::vector<Message> MemoryQueue::claim(const ClaimRequest& request, LeaseId lease_id,
+                                        Instant now) {
+    reap(rows_.size(), now);
+    std::vector<Message> claimed;
+    for (const std::uint64_t seq : choose_claim(rows_, request.batch, claim_count_++, now)) {
+        MemoryRow& row = rows_.edit(seq);
+        row.message.lease = Lease{.id = row.message.id,
+                                  .lease_id = lease_id,
+                                  .owner = request.owner,
+                                  .locked_until = now + request.lease,
+                                  .retry_count = row.message.retry_count};
+        claimed.push_back(row.shown(now));
+    }
+    return claimed;
+}
+
+bool MemoryQueue::stands(const Lease& lease) const {
+    const MemoryRow* row = rows_.find(lease.id.seq());
+    return row != nullptr && row->message.id == lease.id && row->message.lease &&
+           row->message.lease->lease_id == lease.lease_id;
+}
+
+Settled MemoryQueue::settle(const Settlement& settlement, Instant now) {
+    if (!stands(settlement.lease)) return Settled::lost;
+    const std::uint64_t seq = settlement.lease.id.seq();
+    switch (settlement.outcome) {
+        case Outcome::ack:
+            delivered(rows_.take(seq).message, settlement.lease.owner, now);
+            return Settled::done;
+        case Outcome::abandon:
+            return abandon(settlement, now);
+        case Outcome::fail:
+            rows_.edit(seq).die(settlement.reason, settlement.error);
+            return Settled::dead;
+        case Outcome::release:
+            rows_.edit(seq).wait_until(now + settlement.delay);
+            return Settled::ready;
+    }
+    POSTROOM_ASSERT(false && "an Outcome outside its enum");
+    return Settled::lost;
+}
+
+Settled MemoryQueue::abandon(const Settlement& settlement, Instant now) {
+    MemoryRow& row = rows_.edit(settlement.lease.id.seq());
+    ++row.message.retry_count;
+    const std::uint32_t limit = row.message.max_attempts.value_or(settlement.max_attempts);
+    if (limit > 0 && row.message.retry_count >= limit) {
+        row.die(DeadReason::max_attempts, settlement.error);
+        return Settled::dead;
+    }
+    row.wait_until(now + settlement.delay);
+    if (!settlement.error.empty()) row.message.last_error = settlement.error;
+    return Settled::ready;
+}
+
+bool MemoryQueue::extend(const Lease& lease, Instant locked_until) {
+    if (!stands(lease)) return false;
+    rows_.edit(lease.id.seq()).message.lease->locked_until = locked_until;
+    return true;
+}
+
+std::uint64_t MemoryQueue::reap(std::uint64_t limit, Instant now) {
+    std::uint64_t count = 0;
+    for (const auto& [seq, row] : rows_) {
+        if (count == limit) break;
+        if (!row.message.lease || row.message.lease->locked_until > now) continue;
+        MemoryRow& lost = rows_.edit(seq);
+        lost.wait_until(now);
+        ++lost.message.lost_count;
+        ++count;
+    }
+    return count;
+}
+
+bool MemoryQueue::redrive(const WorkItemId& id, Instant now) {
+    const MemoryRow* row = rows_.find(id.seq());
+    if (row == nullptr || row->message.id != id || !row->dead()) return false;
+    rows_.edit(id.seq()).revive(now);
+    return true;
+}
+
+std::vector<Message> MemoryQueue::messages(Instant now) const {
+    std::vector<Message> all;
+    for (const auto& [seq, row] : rows_) all.push_back(row.shown(now));
+    append_unqueued(all);
+    std::stable_sort(all.begin(), all.end(),
+                     [](const Message& a, const Message& b) { return a.id.seq() < b.id.seq(); });
+    return all;
+}
+
+namespace {
+
+bool matches(const Message& message, const Query& query) {
+    if (!query.ids.empty() &&
+        std::find(query.ids.begin(), query.ids.end(), message.id) == query.ids.end())
+        return false;
+    if (query.owner && !(message.lease && message.lease->owner == *query.owner)) return false;
+    if (query.message_id && message.message_id.str() != *query.message_id) return false;
+    if (query.source && message.source != *query.source) return false;
+    if (query.topic && message.topic != *query.topic) return false;
+    if (query.state && message.state != *query.state) return false;
+    // Zero does not restrict: messages that are not queued have no seq and are found too.
+    return query.after_seq == 0 || message.id.seq() > query.after_seq;
+}
+
+}  // namespace
+
+std::vector<Message> MemoryQueue::find(const Query& query, Instant now) const {
+    std::vector<Message> found;
+    for (Message& message : messages(now)) {
+        if (found.size() == query.limit) break;
+        if (matches(message, query)) found.push_back(std::move(message));
+    }
+    return found;
+}
+
+Counts MemoryQueue::counts(Instant now) const {
+    Counts counts;
+    for (const Message& message : messages(now)) {
+        counts.dead += message.state == State::dead ? 1 : 0;
+        counts.seen += message.state == State::seen ? 1 : 0;
+        // An inbox message that was only marked as being processed is no work for anybody here.
+        const bool queued = message.id != WorkItemId{};
+        const bool ready = queued && message.state == State::ready;
+        const bool in_progress = queued && message.state == State::in_progress;
+        counts.ready += ready ? 1 : 0;
+        counts.retrying += ready && message.retry_count > 0 ? 1 : 0;
+        counts.in_progress += in_progress ? 1 : 0;
+        if (ready || in_progress)
+            counts.oldest =
+                std::min(counts.oldest.value_or(message.created_at), message.created_at);
+    }
+    return counts;
+}
+
+}  // namespace postroom

@@ -1,0 +1,82 @@
+// MemoryQueue: what outbox and inbox of a MemoryStore have in common: messages that are claimed,
+// leased, settled.
+//
+// Time is handed in. Leases that have run out stand until somebody takes them back: their holder
+// may still settle.
+//
+// Thread safety: none; the store calls it under its mutex.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "postroom/message.hpp"
+#include "postroom/store.hpp"
+#include "queue/memory_table.hpp"
+
+namespace postroom {
+
+// A queued message. Its stored state is ready or dead; a lease that has not run out makes a ready
+// one in_progress.
+struct MemoryRow {
+    Message message;
+    // Never failed, lost, released, deferred or changed, and not of low priority: claimed in order
+    // of seq. The others are claimed in the order in which they fall due. Once waiting, a message
+    // stays so.
+    bool fresh = true;
+
+    bool dead() const { return message.state == State::dead; }
+    State state(Instant now) const;
+    // As it is shown to the outside.
+    Message shown(Instant now) const;
+
+    // Claimable from `available_at` on, by anybody.
+    void wait_until(Instant available_at);
+    void die(DeadReason reason, const std::string& error);
+    // Out of the dead, as if it had never been tried.
+    void revive(Instant available_at);
+};
+
+using MemoryRows = MemoryTable<std::uint64_t, MemoryRow>;
+
+// The first fresh-or-not decision, and when a new message falls due.
+void schedule_new(MemoryRow& row, Instant now);
+
+class MemoryQueue {
+public:
+    explicit MemoryQueue(UndoLog& log) : rows_(log) {}
+    MemoryQueue(const MemoryQueue&) = delete;
+    MemoryQueue& operator=(const MemoryQueue&) = delete;
+    virtual ~MemoryQueue() = default;
+
+    // See Store for what these do.
+    std::vector<Message> claim(const ClaimRequest& request, LeaseId lease_id, Instant now);
+    Settled settle(const Settlement& settlement, Instant now);
+    bool extend(const Lease& lease, Instant locked_until);
+    std::uint64_t reap(std::uint64_t limit, Instant now);
+    bool redrive(const WorkItemId& id, Instant now);
+    std::vector<Message> find(const Query& query, Instant now) const;
+    Counts counts(Instant now) const;
+    virtual PurgeResult purge(const PurgeRequest& request, Instant now) = 0;
+
+protected:
+    MemoryRows& rows() { return rows_; }
+    const MemoryRows& rows() const { return rows_; }
+
+private:
+    // Keeps what is to be kept of a message that was acknowledged and has left the rows.
+    virtual void delivered(Message message, const OwnerToken& owner, Instant now) = 0;
+    // Appends those that are known but not queued.
+    virtual void append_unqueued(std::vector<Message>& messages) const = 0;
+
+    // Whether `lease` is the one that the message carries, run out or not.
+    bool stands(const Lease& lease) const;
+    Settled abandon(const Settlement& settlement, Instant now);
+    std::vector<Message> messages(Instant now) const;
+
+    MemoryRows rows_;
+    std::uint64_t claim_count_ = 0;
+};
+
+}  // namespace postroom

@@ -1,0 +1,31 @@
+// What a backend folder hands to the SQL store: its dialect, a way to connect, and a harmless name.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "postroom/open_store.hpp"
+#include "sql/connection.hpp"
+#include "sql/dialect.hpp"
+
+namespace postroom::sql {
+
+struct Backend {
+    Dialect dialect;
+    std::function<std::unique_ptr<Connection>()> connect;
+    std::string peer;  // where it leads to, for error texts and the store id; no secret
+};
+
+std::unique_ptr<Store> make_store(Backend backend, const OpenOptions& options);
+std::unique_ptr<Schema> make_schema(Backend backend, const OpenOptions& options);
+
+// The connection under a transaction of a store, for the backends' handle(). nullptr for foreign
+// contexts.
+Connection* connection_of(TxContext& tx);
+
+// A TxContext over a caller's connection that was wrapped by the backend: never begins, commits or
+// rolls back.
+std::unique_ptr<TxContext> make_borrowed(std::unique_ptr<Connection> connection);
+
+}  // namespace postroom::sql

@@ -1,0 +1,57 @@
+#include "sql/compiled.hpp"
+
+namespace postroom::sql {
+
+namespace {
+
+class Compiler {
+public:
+    Compiler(const Dialect& dialect, const Names& names) : dialect_(dialect), names_(names) {}
+
+    std::string text(const std::string& text, Queue queue) const {
+        return expand(text, names_, queue, dialect_.qualify);
+    }
+
+    Unit unit(const UnitText& source, Queue queue) const {
+        Unit out{.statements = {}, .separate = source.separate};
+        for (const std::string& statement : source.statements) {
+            out.statements.push_back(
+                Statement::compile(text(statement, queue), dialect_.placeholder));
+        }
+        return out;
+    }
+
+    QueueUnits queue(const QueueTexts& t, Queue q) const {
+        return {.claim = unit(t.claim, q),
+                .ack = unit(t.ack, q),
+                .retry = unit(t.retry, q),
+                .fail = unit(t.fail, q),
+                .extend = unit(t.extend, q),
+                .reap = unit(t.reap, q),
+                .redrive = unit(t.redrive, q),
+                .purge = unit(t.purge, q),
+                .counts = unit(t.counts, q),
+                .find = text(t.find, q)};
+    }
+
+private:
+    const Dialect& dialect_;
+    const Names& names_;
+};
+
+}  // namespace
+
+CompiledDialect::CompiledDialect(const Dialect& dialect, const Names& names) {
+    const Compiler c(dialect, names);
+    outbox_queue = c.queue(dialect.outbox_queue, Queue::outbox);
+    inbox_queue = c.queue(dialect.inbox_queue, Queue::inbox);
+    insert = c.unit(dialect.outbox.insert, Queue::outbox);
+    insert_many = c.unit(dialect.outbox.insert_many, Queue::outbox);
+    enqueue = c.unit(dialect.outbox.enqueue, Queue::outbox);
+    receive = c.unit(dialect.inbox.receive, Queue::inbox);
+    see = c.unit(dialect.inbox.see, Queue::inbox);
+    mark = c.unit(dialect.inbox.mark, Queue::inbox);
+    now = c.unit(UnitText{.statements = {dialect.now}}, Queue::outbox);
+}
+
+}  // namespace postroom::sql

@@ -1,0 +1,26 @@
+// CompiledDialect: the dialect's texts with the store's names and the engine's placeholders put in.
+#pragma once
+
+#include "sql/dialect.hpp"
+
+namespace postroom::sql {
+
+struct QueueUnits {
+    Unit claim, ack, retry, fail, extend, reap, redrive, purge, counts;
+    std::string find;  // text with names put in; the store adds conditions
+};
+
+struct CompiledDialect {
+    QueueUnits outbox_queue;
+    QueueUnits inbox_queue;
+    Unit insert, insert_many, enqueue;
+    Unit receive, see, mark;
+    Unit now;
+
+    CompiledDialect(const Dialect& dialect, const Names& names);
+    const QueueUnits& of(Queue queue) const {
+        return queue == Queue::outbox ? outbox_queue : inbox_queue;
+    }
+};
+
+}  // namespace postroom::sql

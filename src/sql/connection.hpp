@@ -1,0 +1,86 @@
+// Connection: the seam to a database driver. One open connection, synchronous, used by one thread
+// at a time.
+//
+// A driver reports failures as postroom::Error with the right kind; see error.hpp. After
+// unavailable or outcome_unknown the connection is broken and healthy() is false.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "postroom/clock.hpp"
+#include "postroom/ids.hpp"
+#include "postroom/transaction.hpp"
+#include "sql/statement.hpp"
+#include "sql/value.hpp"
+
+namespace postroom::sql {
+
+// The current row of a result. Views stay valid until the visitor returns.
+class Row {
+public:
+    virtual ~Row() = default;
+    virtual bool null(int column) const = 0;
+    virtual std::int64_t integer(int column) const = 0;   // also for booleans: 0 or 1
+    virtual std::string_view text(int column) const = 0;  // NULL reads as empty
+    virtual std::string_view blob(int column) const = 0;
+    virtual Uuid uuid(int column) const = 0;
+    virtual Instant time(int column) const = 0;
+};
+
+// One statement with its values.
+struct Call {
+    const Statement* statement;
+    const Params* params;
+};
+
+// `call` is the index of the call that yields the row.
+using OnRow = std::function<void(std::size_t call, const Row& row)>;
+
+enum class Bracket {
+    transaction,  // begin, the calls, commit
+    separate,     // every call its own transaction
+    joined,       // inside the transaction that is open already
+};
+
+class Connection {
+public:
+    Connection() = default;
+    Connection(const Connection&) = delete;
+    Connection& operator=(const Connection&) = delete;
+    virtual ~Connection() = default;
+
+    // Runs the calls in order, in as few round trips as the engine allows. When one fails, a
+    // transaction that was begun here is rolled back and the error thrown; a joined one is left to
+    // its owner.
+    virtual void run(Bracket bracket, std::span<const Call> calls, const OnRow& on_row) = 0;
+
+    virtual void begin() = 0;
+    virtual void commit() = 0;
+    virtual void rollback() = 0;
+    virtual bool in_transaction() const = 0;
+
+    // A statement of the user with the engine's own placeholders.
+    virtual SqlRows execute(const SqlStatement& statement) = 0;
+
+    // A script of several statements without parameters: migrations.
+    virtual void execute_script(const std::string& script) = 0;
+
+    // False when it must not go back into the pool. Cheap; notices a server that went away while
+    // idle.
+    virtual bool healthy() const = 0;
+};
+
+// A TxContext that stands on one of our connections: Transaction and borrowed handles.
+class ConnectionHolder {
+public:
+    virtual ~ConnectionHolder() = default;
+    virtual Connection& connection() = 0;
+    // The store that began it; nullptr for a borrowed handle.
+    virtual const void* origin() const = 0;
+};
+
+}  // namespace postroom::sql

@@ -1,0 +1,146 @@
+// Dialect: everything the one SQL store needs to know about a database, as data.
+//
+// A dialect is a set of SQL texts, one unit for each verb, with agreed parameters and result
+// columns. The store binds parameters by name and reads columns by position, so a unit may be one
+// function call on a database that has functions and five statements on one that has not. Times are
+// the database's; durations come in as microseconds (`*_us`). Integers stand for booleans.
+//
+// Texts use {tokens} for names (names.hpp) and :names for parameters (statement.hpp).
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "postroom/transaction.hpp"
+#include "sql/migration.hpp"
+#include "sql/names.hpp"
+#include "sql/statement.hpp"
+#include "sql/value.hpp"
+
+namespace postroom::sql {
+
+// The text of a unit: its statements in order.
+struct UnitText {
+    std::vector<std::string> statements;
+    bool separate = false;
+};
+
+// The verbs that both queues share; expanded once for each queue.
+//
+// A "message row" has the columns of message_row.hpp, in that order.
+struct QueueTexts {
+    // :owner uuid, :lease_id, :lease_us, :batch, :turn (0..7, counts the claims)
+    // Leases up to :batch messages that are ready and due, taking over expired leases on the way
+    // (lost_count + 1). Above-default priority goes first except when turn % 4 = 3; below-default
+    // goes last except then. Due waiting messages and fresh ones share the batch, and turn / 4 says
+    // which of them gets the odd place. Rows, of any statement and in any order: message rows of
+    // what was leased.
+    UnitText claim;
+
+    // :seqs, :nonces (integer arrays, same length), :lease_id, :owner, :keep_history
+    // Outbox: removes the messages whose lease stands and keeps them as history if asked. Inbox:
+    // marks their keys done. Rows: seq.
+    UnitText ack;
+
+    // :seq, :nonce, :lease_id, :error (NULL: leave), :delay_us, :count_attempt (0/1), :max_attempts
+    // (0: none) Releases the message into waiting, available after the delay, last_error set; with
+    // count_attempt the retry_count rises, and when it reaches the message's own max_attempts (or,
+    // where it has none, the given one) the message is dead with reason 'max_attempts'. Rows: seq,
+    // state.
+    UnitText retry;
+
+    // :seq, :nonce, :lease_id, :error (NULL: leave), :reason (text). Dead. Rows: seq.
+    UnitText fail;
+
+    // :seqs, :nonces, :lease_id, :owner, :lease_us. Prolongs; a row born leased gets an ordinary
+    // lease. Rows: seq.
+    UnitText extend;
+
+    // :limit. Takes expired leases back, lost_count + 1. Rows: one, how many.
+    UnitText reap;
+
+    // :seqs, :nonces. Dead ones become ready: retry_count, lost_count 0, dead_reason and last_error
+    // cleared, available now. Inbox: the key's state too. Rows: one, how many.
+    UnitText redrive;
+
+    // :older_us, :window_us (of idempotency keys), :batch
+    // One batch, under a lock of its own; never waits for another purger. Rows: how many went
+    // (several rows add up), 1 if another purger was at work.
+    UnitText purge;
+
+    // Rows: one: ready, in_progress, dead, seen, retrying, oldest (time or NULL).
+    UnitText counts;
+
+    // "SELECT <message row> FROM ..." over every state, without WHERE. The store appends conditions
+    // on the columns seq, owner, message_id, source, topic, state, then ORDER BY seq LIMIT.
+    std::string find;
+};
+
+struct OutboxTexts {
+    // One message that needs nothing special. :nonce, :message_id, :topic, :payload, :content_type,
+    // :headers (JSON text or NULL), :correlation_id, :tenant_id (text, may be empty),
+    // :idempotency_key, :aggregate_type, :aggregate_id, :occurred_at, :expires_at, :priority (>=
+    // 0), :ordering_key, :max_attempts; all may be NULL but nonce, message_id, topic, payload,
+    // content_type, tenant_id, aggregate_type, priority. :born_owner, :born_lease_id, :born_us:
+    // NULL, or the row is leased from birth. Rows: seq.
+    UnitText insert;
+
+    // The same for many at once: each parameter but :born_* is an array (max_attempts: 0 stands for
+    // NULL). Rows: seq in the order of the arrays. No statements: the engine has no such thing,
+    // insert is repeated.
+    UnitText insert_many;
+
+    // One message with an idempotency key, a due time or a low priority. As insert (without
+    // :born_*), and :key (NULL: none), :due_time (NULL: none). The key is taken first. If it is
+    // taken already: nothing is written. A message due in the future or of low priority goes to
+    // waiting. Rows: seq, nonce, message_id, already_existed.
+    UnitText enqueue;
+};
+
+struct InboxTexts {
+    // :nonce, :source, :message_id, :topic, :payload, :hash, :content_type, :headers,
+    // :ordering_key, :due_time, :expires_at, :priority, :max_attempts, :revive. See Store::receive.
+    // Rows: seq (NULL: done before), nonce, previous state (NULL: unknown), hash_mismatch.
+    UnitText receive;
+
+    // :source, :message_id, :hash. See Store::see. Rows: previous state (NULL: unknown),
+    // hash_mismatch.
+    UnitText see;
+
+    // :source, :message_id, :state, :error. See Store::mark. Rows: previous state; none: no such
+    // message.
+    UnitText mark;
+};
+
+struct Dialect {
+    std::string name;  // of the engine, for error texts
+    Placeholder placeholder = Placeholder::dollar;
+    Qualify qualify;
+
+    QueueTexts outbox_queue;
+    QueueTexts inbox_queue;
+    OutboxTexts outbox;
+    InboxTexts inbox;
+
+    std::string now;  // one statement; rows: one, the time
+
+    // A value in a form that any driver can bind: for statements that run through a foreign
+    // TxContext.
+    SqlValue (*render)(const Value& value) = nullptr;
+
+    // A condition "column in array parameter": {column} and {param} are replaced, e.g.
+    // "{column} = ANY (:{param}::bigint[])".
+    std::string in_array;
+
+    // Schema. The texts run in one transaction each, under `migration_lock`.
+    std::span<const EmbeddedMigration> migrations;
+    std::string
+        migration_table;  // CREATE ... IF NOT EXISTS of {schema}, migration and object tables
+    std::string migration_lock;  // makes others wait until the transaction ends; may be empty
+    // Rows: object, definition; everything the migrations made, in order of object.
+    std::string catalog;
+};
+
+}  // namespace postroom::sql

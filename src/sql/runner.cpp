@@ -1,0 +1,115 @@
+#include "sql/runner.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/mutex.hpp"
+#include "base/random.hpp"
+#include "postroom/error.hpp"
+#include "sql/transactions.hpp"
+
+namespace postroom::sql {
+
+namespace {
+
+constexpr Duration retry_pause_base = std::chrono::milliseconds{1};
+constexpr Duration retry_pause_max = std::chrono::milliseconds{200};
+
+}  // namespace
+
+Params& Batch::add(const Unit& unit, std::size_t tag) {
+    Params& params = params_.emplace_back();
+    for (const Statement& statement : unit.statements) {
+        statements_.push_back(&statement);
+        params_of_.push_back(&params);
+        tags_.push_back(tag);
+    }
+    return params;
+}
+
+std::vector<Call> Batch::calls() const {
+    std::vector<Call> out;
+    out.reserve(statements_.size());
+    for (std::size_t i = 0; i < statements_.size(); ++i) {
+        out.push_back({.statement = statements_[i], .params = params_of_[i]});
+    }
+    return out;
+}
+
+Runner::Runner(const Backend& backend, const OpenOptions& options, const void* origin)
+    : render_(backend.dialect.render),
+      peer_(backend.peer),
+      conflict_retries_(options.conflict_retries),
+      origin_(origin),
+      pool_(backend.connect, options.pool_max, options.pool_wait) {}
+
+std::unique_ptr<Transaction> Runner::begin() {
+    try {
+        return std::make_unique<SqlTransaction>(pool_.acquire(), origin_);
+    } catch (const Error& error) {
+        rethrow(error);
+    }
+}
+
+void Runner::run(TxContext* tx, const Batch& batch, bool separate,
+                 const std::function<void()>& restart, const OnTaggedRow& on_row,
+                 std::stop_token stop) {
+    const std::vector<Call> calls = batch.calls();
+    const OnRow tagged = [&](std::size_t call, const Row& row) { on_row(batch.tag(call), row); };
+    if (tx != nullptr) {
+        run_joined(*tx, calls, tagged);
+        return;
+    }
+    for (std::uint32_t attempt = 0;; ++attempt) {
+        try {
+            restart();
+            const PooledConnection connection = pool_.acquire(stop);
+            connection->run(separate ? Bracket::separate : Bracket::transaction, calls, tagged);
+            return;
+        } catch (const Error& error) {
+            const bool again = error.kind() == ErrorKind::conflict && attempt < conflict_retries_ &&
+                               !stop.stop_requested();
+            if (!again) rethrow(error);
+        }
+        pause_before_retry(attempt, stop);
+    }
+}
+
+void Runner::run_joined(TxContext& tx, std::span<const Call> calls, const OnRow& on_row) {
+    if (!tx.in_transaction()) {
+        throw Error(ErrorKind::misuse,
+                    "the given connection has no open transaction; begin one first");
+    }
+    auto* const holder = dynamic_cast<ConnectionHolder*>(&tx);
+    if (holder == nullptr) {
+        ForeignConnection(tx, render_).run(Bracket::joined, calls, on_row);
+        return;
+    }
+    if (holder->origin() != nullptr && holder->origin() != origin_) {
+        throw Error(ErrorKind::misuse,
+                    fmt::format("{}: the transaction belongs to another store", peer_));
+    }
+    holder->connection().run(Bracket::joined, calls, on_row);
+}
+
+// Two units that collided must not come back at the same moment.
+void Runner::pause_before_retry(std::uint32_t attempt, std::stop_token stop) {
+    const Duration ceiling =
+        std::min(retry_pause_max, retry_pause_base * (1U << std::min(attempt, 10U)));
+    const auto span = static_cast<std::uint64_t>(ceiling.count());
+    const Duration pause{static_cast<std::int64_t>(base::SystemRandom().next() % (span + 1))};
+    base::Mutex mutex;
+    base::CondVar never;
+    base::MutexLock lock(mutex);
+    never.wait_for(lock, std::move(stop), pause, [] { return false; });
+}
+
+// Names the peer; the driver's text says what went wrong.
+void Runner::rethrow(const Error& error) const {
+    throw Error(error.kind(), fmt::format("{}: {}", peer_, error.what()));
+}
+
+}  // namespace postroom::sql

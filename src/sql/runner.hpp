@@ -1,0 +1,62 @@
+// Runner: runs units, either in the caller's transaction or in one of our own that is repeated on
+// conflict.
+#pragma once
+
+#include <deque>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "postroom/error.hpp"
+#include "postroom/open_store.hpp"
+#include "sql/backend.hpp"
+#include "sql/pool.hpp"
+
+namespace postroom::sql {
+
+// Calls that belong together, with the parameters they point at.
+class Batch {
+public:
+    // Adds every statement of `unit`; returns the parameters to fill in. `tag` comes back with each
+    // row.
+    Params& add(const Unit& unit, std::size_t tag = 0);
+
+    std::vector<Call> calls() const;
+    std::size_t tag(std::size_t call) const { return tags_[call]; }
+    bool empty() const { return statements_.empty(); }
+
+private:
+    std::deque<Params> params_;
+    std::vector<const Statement*> statements_;
+    std::vector<const Params*> params_of_;
+    std::vector<std::size_t> tags_;
+};
+
+// `tag` is that of the unit which yields the row.
+using OnTaggedRow = std::function<void(std::size_t tag, const Row& row)>;
+
+class Runner {
+public:
+    Runner(const Backend& backend, const OpenOptions& options, const void* origin);
+
+    // Runs the batch in `tx`, or with nullptr in a transaction of its own (`separate`: one for each
+    // statement). A unit of our own that meets a conflict is repeated as a whole; `restart` is
+    // called before each try, to forget what a failed one yielded.
+    void run(TxContext* tx, const Batch& batch, bool separate, const std::function<void()>& restart,
+             const OnTaggedRow& on_row, std::stop_token stop = {});
+
+    std::unique_ptr<Transaction> begin();
+
+private:
+    void run_joined(TxContext& tx, std::span<const Call> calls, const OnRow& on_row);
+    void pause_before_retry(std::uint32_t attempt, std::stop_token stop);
+    [[noreturn]] void rethrow(const Error& error) const;
+
+    SqlValue (*const render_)(const Value&);
+    const std::string peer_;
+    const std::uint32_t conflict_retries_;
+    const void* const origin_;
+    Pool pool_;
+};
+
+}  // namespace postroom::sql

@@ -1,0 +1,71 @@
+// SqlStore: the one Store for all SQL databases. It knows the verbs and their parameters; the
+// dialect knows the SQL.
+//
+// Thread safety: as Store.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/random.hpp"
+#include "sql/backend.hpp"
+#include "sql/compiled.hpp"
+#include "sql/runner.hpp"
+
+namespace postroom::sql {
+
+class SqlStore final : public Store {
+public:
+    SqlStore(const Backend& backend, const OpenOptions& options);
+
+    Instant now() override;
+    std::unique_ptr<Transaction> begin() override { return runner_.begin(); }
+
+    std::vector<EnqueueResult> enqueue(TxContext* tx, std::span<const NewMessage> messages,
+                                       const BornLease* born) override;
+    SqlStatement enqueue_statement(const NewMessage& message) override;
+
+    std::vector<ReceiveResult> receive(TxContext* tx, std::span<const ReceivedMessage> messages,
+                                       bool revive) override;
+    SeenResult see(TxContext* tx, const InboxKey& key,
+                   const std::optional<std::string>& hash) override;
+    std::optional<State> mark(TxContext* tx, const InboxKey& key, State state,
+                              const std::string& error) override;
+
+    std::vector<Message> claim(Queue queue, const ClaimRequest& request,
+                               std::stop_token stop) override;
+    std::vector<Settled> settle(TxContext* tx, Queue queue,
+                                std::span<const Settlement> settlements) override;
+    std::vector<bool> extend(Queue queue, std::span<const Lease> leases, Duration lease) override;
+    std::uint64_t reap(Queue queue, std::uint32_t limit, std::stop_token stop) override;
+
+    std::vector<Message> find(Queue queue, const Query& query) override;
+    std::uint64_t redrive(Queue queue, std::span<const WorkItemId> ids) override;
+    PurgeResult purge(Queue queue, const PurgeRequest& request) override;
+    Counts counts(Queue queue) override;
+
+private:
+    std::vector<Settled> settle_once(TxContext* tx, Queue queue,
+                                     std::span<const Settlement> settlements, bool keep_history);
+    // Runs one unit and returns its single integer.
+    std::uint64_t run_for_count(const Unit& unit, const std::function<void(Params&)>& fill,
+                                std::stop_token stop = {});
+
+    // Constant after construction.
+    const OpenOptions options_;
+    const Placeholder placeholder_;
+    const std::string in_array_;
+    SqlValue (*const render_)(const Value&);
+    const CompiledDialect units_;
+
+    // Synchronize themselves.
+    base::SystemRandom random_;
+    Runner runner_;
+    std::atomic<std::uint32_t> turn_{0};
+};
+
+}  // namespace postroom::sql

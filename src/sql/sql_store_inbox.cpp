@@ -1,0 +1,109 @@
+// SqlStore: writing to the inbox.
+#include <algorithm>
+
+#include "base/json_map.hpp"
+#include "sql/sql_store.hpp"
+
+namespace postroom::sql {
+
+namespace {
+
+Value blob_or_null(const std::optional<std::string>& bytes) {
+    return bytes ? Value{BlobView{*bytes}} : Value{};
+}
+
+std::optional<State> state_or_none(const Row& row, int column) {
+    if (row.null(column)) return std::nullopt;
+    return static_cast<State>(row.integer(column));
+}
+
+void set_received(Params& params, const ReceivedMessage& m, const std::string& headers,
+                  std::int64_t nonce, bool revive) {
+    params.set("nonce", nonce)
+        .set("source", std::string_view(m.source))
+        .set("message_id", std::string_view(m.message_id))
+        .set("topic", m.topic.view())
+        .set("payload", BlobView{*m.payload})
+        .set("hash", blob_or_null(m.hash))
+        .set("content_type", std::string_view(m.content_type))
+        .set_text_or_null("headers", headers)
+        .set_text_or_null("ordering_key", m.ordering_key)
+        .set_or_null("due_time", m.due_time)
+        .set_or_null("expires_at", m.expires_at)
+        .set("priority", std::int64_t{m.priority})
+        .set("max_attempts", m.max_attempts ? Value{std::int64_t{*m.max_attempts}} : Value{})
+        .set("revive", std::int64_t{revive ? 1 : 0});
+}
+
+// In the order of their keys, so that two receivers of the same messages do not wait for each other
+// crosswise.
+std::vector<std::size_t> by_key(std::span<const ReceivedMessage> messages) {
+    std::vector<std::size_t> order(messages.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return messages[a].key() < messages[b].key();
+    });
+    return order;
+}
+
+}  // namespace
+
+std::vector<ReceiveResult> SqlStore::receive(TxContext* tx,
+                                             std::span<const ReceivedMessage> messages,
+                                             bool revive) {
+    if (messages.empty()) return {};
+    std::vector<std::string> headers;
+    headers.reserve(messages.size());
+    for (const ReceivedMessage& m : messages) {
+        headers.push_back(m.headers.empty() ? std::string{} : base::to_json(m.headers));
+    }
+    Batch batch;
+    for (const std::size_t i : by_key(messages)) {
+        set_received(batch.add(units_.receive, i), messages[i], headers[i],
+                     static_cast<std::int64_t>(random_.next()), revive);
+    }
+    std::vector<ReceiveResult> results(messages.size());
+    runner_.run(
+        tx, batch, false, [] {},
+        [&](std::size_t i, const Row& row) {
+            results[i].id = row.null(0) ? WorkItemId{}
+                                        : WorkItemId(static_cast<std::uint64_t>(row.integer(0)),
+                                                     static_cast<std::uint64_t>(row.integer(1)));
+            results[i].previous = state_or_none(row, 2);
+            results[i].hash_mismatch = row.integer(3) != 0;
+        });
+    return results;
+}
+
+SeenResult SqlStore::see(TxContext* tx, const InboxKey& key,
+                         const std::optional<std::string>& hash) {
+    Batch batch;
+    batch.add(units_.see)
+        .set("source", std::string_view(key.source))
+        .set("message_id", std::string_view(key.message_id))
+        .set("hash", blob_or_null(hash));
+    SeenResult result;
+    runner_.run(
+        tx, batch, false, [] {},
+        [&](std::size_t, const Row& row) {
+            result = {.previous = state_or_none(row, 0), .hash_mismatch = row.integer(1) != 0};
+        });
+    return result;
+}
+
+std::optional<State> SqlStore::mark(TxContext* tx, const InboxKey& key, State state,
+                                    const std::string& error) {
+    Batch batch;
+    batch.add(units_.mark)
+        .set("source", std::string_view(key.source))
+        .set("message_id", std::string_view(key.message_id))
+        .set("state", static_cast<std::int64_t>(state))
+        .set_text_or_null("error", error);
+    std::optional<State> previous;
+    runner_.run(
+        tx, batch, false, [&] { previous.reset(); },
+        [&](std::size_t, const Row& row) { previous = state_or_none(row, 0); });
+    return previous;
+}
+
+}  // namespace postroom::sql

@@ -1,0 +1,159 @@
+#include "sql/transactions.hpp"
+
+#include <charconv>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "postroom/error.hpp"
+#include "sql/backend.hpp"
+
+namespace postroom::sql {
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& what) { throw Error(ErrorKind::misuse, what); }
+
+// A row of text cells; statements that run in foreign transactions yield integers and texts only.
+class TextRow final : public Row {
+public:
+    explicit TextRow(const std::vector<std::optional<std::string>>& cells) : cells_(cells) {}
+
+    bool null(int column) const override { return !cell(column).has_value(); }
+    std::int64_t integer(int column) const override {
+        const std::string_view digits = text(column);
+        if (digits == "t" || digits == "true") return 1;
+        std::int64_t value = 0;
+        std::from_chars(digits.data(), digits.data() + digits.size(), value);
+        return value;
+    }
+    std::string_view text(int column) const override {
+        return null(column) ? std::string_view{} : std::string_view(*cell(column));
+    }
+    std::string_view blob(int) const override {
+        refuse("bytes in the result of a foreign transaction");
+    }
+    Uuid uuid(int column) const override { return Uuid::parse(text(column)).value_or(Uuid{}); }
+    Instant time(int) const override { refuse("a time in the result of a foreign transaction"); }
+
+private:
+    const std::optional<std::string>& cell(int column) const {
+        return cells_.at(static_cast<std::size_t>(column));
+    }
+    const std::vector<std::optional<std::string>>& cells_;
+};
+
+}  // namespace
+
+SqlTransaction::SqlTransaction(PooledConnection connection, const void* origin)
+    : connection_(std::move(connection)), origin_(origin) {
+    connection_->begin();
+}
+
+SqlTransaction::~SqlTransaction() {
+    try {
+        rollback();
+    } catch (...) {  // The connection is broken; the server rolls back by itself.
+        state_ = State::rolled_back;
+    }
+}
+
+void SqlTransaction::require_open(const char* operation) const {
+    if (state_ != State::open) refuse(fmt::format("{}: the transaction has ended", operation));
+}
+
+Connection& SqlTransaction::connection() {
+    require_open("transaction");
+    return *connection_;
+}
+
+SqlRows SqlTransaction::execute(const SqlStatement& statement) {
+    require_open("execute");
+    return connection_->execute(statement);
+}
+
+void SqlTransaction::after_commit(std::function<void()> callback) {
+    require_open("after_commit");
+    after_commit_.push_back(std::move(callback));
+}
+
+void SqlTransaction::after_rollback(std::function<void()> callback) {
+    require_open("after_rollback");
+    after_rollback_.push_back(std::move(callback));
+}
+
+void SqlTransaction::commit() {
+    require_open("commit");
+    try {
+        connection_->commit();
+    } catch (const Error& error) {
+        if (error.kind() == ErrorKind::outcome_unknown) {
+            state_ = State::unknown;
+        } else {
+            rollback();
+        }
+        throw;
+    }
+    finish(State::committed, after_commit_);
+}
+
+void SqlTransaction::rollback() {
+    if (state_ != State::open) return;
+    state_ = State::rolled_back;
+    if (connection_->in_transaction()) connection_->rollback();
+    finish(State::rolled_back, after_rollback_);
+}
+
+void SqlTransaction::finish(State state, std::vector<std::function<void()>>& callbacks) {
+    state_ = state;
+    for (const std::function<void()>& callback : callbacks) {
+        try {
+            callback();
+        } catch (...) {  // NOLINT(bugprone-empty-catch): the transaction has ended, nothing may
+                         // undo that
+        }
+    }
+    callbacks.clear();
+}
+
+void BorrowedTransaction::after_commit(std::function<void()>) {
+    refuse("after_commit: nobody tells us when a borrowed connection commits");
+}
+
+void BorrowedTransaction::after_rollback(std::function<void()>) {
+    refuse("after_rollback: nobody tells us when a borrowed connection rolls back");
+}
+
+SqlStatement render(const Call& call, SqlValue (*render_value)(const Value&)) {
+    SqlStatement out{.sql = call.statement->sql, .params = {}};
+    for (const std::string& name : call.statement->names) {
+        out.params.push_back(render_value(call.params->at(name)));
+    }
+    return out;
+}
+
+void ForeignConnection::run(Bracket bracket, std::span<const Call> calls, const OnRow& on_row) {
+    if (bracket != Bracket::joined) refuse("a foreign transaction can only be joined");
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+        const SqlRows rows = tx_.execute(render(calls[i], render_));
+        for (const auto& cells : rows) on_row(i, TextRow(cells));
+    }
+}
+
+void ForeignConnection::begin() { refuse("begin: the transaction belongs to the caller"); }
+void ForeignConnection::commit() { refuse("commit: the transaction belongs to the caller"); }
+void ForeignConnection::rollback() { refuse("rollback: the transaction belongs to the caller"); }
+void ForeignConnection::execute_script(const std::string&) {
+    refuse("a script cannot run in a foreign transaction");
+}
+
+Connection* connection_of(TxContext& tx) {
+    auto* const holder = dynamic_cast<ConnectionHolder*>(&tx);
+    return holder == nullptr ? nullptr : &holder->connection();
+}
+
+std::unique_ptr<TxContext> make_borrowed(std::unique_ptr<Connection> connection) {
+    return std::make_unique<BorrowedTransaction>(std::move(connection));
+}
+
+}  // namespace postroom::sql

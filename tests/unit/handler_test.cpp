@@ -1,0 +1,184 @@
+#include "postroom/handler.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <chrono>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "postroom/error.hpp"
+#include "postroom/inbox.hpp"
+#include "postroom/outbox.hpp"
+#include "postroom/testing.hpp"
+#include "queue/verdict.hpp"
+
+namespace postroom {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct Paid {
+    static constexpr std::string_view topic = "paid";
+    int amount = 0;
+};
+std::string to_payload(const Paid& m) { return std::to_string(m.amount); }
+void from_payload(std::string_view s, Paid& m) { m.amount = std::stoi(std::string(s)); }
+
+template <class Thrown>
+Verdict verdict_when_throwing(const Thrown& thrown) {
+    return verdict_of(std::make_exception_ptr(thrown), 1s);
+}
+
+TEST(Verdict, ReturningIsAnAck) { EXPECT_EQ(verdict_of(nullptr, 1s).outcome, Outcome::ack); }
+
+TEST(Verdict, EachExceptionHasItsOutcome) {
+    EXPECT_EQ(verdict_when_throwing(std::runtime_error("x")).outcome, Outcome::abandon);
+    EXPECT_EQ(verdict_when_throwing(std::runtime_error("x")).delay, std::nullopt);
+    EXPECT_EQ(verdict_when_throwing(17).outcome, Outcome::abandon);
+    EXPECT_EQ(verdict_when_throwing(RetryAfter(5s, "x")).outcome, Outcome::abandon);
+    EXPECT_EQ(verdict_when_throwing(RetryAfter(5s, "x")).delay, Duration(5s));
+    EXPECT_EQ(verdict_when_throwing(PermanentFailure("x")).outcome, Outcome::fail);
+    EXPECT_EQ(verdict_when_throwing(DestinationDown("x")).outcome, Outcome::release);
+    EXPECT_EQ(verdict_when_throwing(DestinationDown("x")).delay, Duration(1s));
+}
+
+TEST(Verdict, ADatabaseThatIsAwayCostsNoAttempt) {
+    EXPECT_EQ(verdict_when_throwing(Error(ErrorKind::unavailable, "x")).outcome, Outcome::release);
+    EXPECT_EQ(verdict_when_throwing(Error(ErrorKind::conflict, "x")).outcome, Outcome::release);
+    EXPECT_EQ(verdict_when_throwing(Error(ErrorKind::outcome_unknown, "x")).outcome,
+              Outcome::release);
+    EXPECT_EQ(verdict_when_throwing(Error(ErrorKind::rejected, "x")).outcome, Outcome::abandon);
+    EXPECT_EQ(verdict_when_throwing(Error(ErrorKind::misuse, "x")).outcome, Outcome::abandon);
+}
+
+TEST(Routes, MatchAggregateTypeAndTopicExactly) {
+    Routes routes;
+    routes.on("placed", [](const Message&) {});
+    routes.on(AggregateType("Order"), "placed", [](const Message&) {});
+    Message message;
+    message.topic = "placed";
+    message.aggregate_type = "__GLOBAL__";
+    EXPECT_NE(routes.find(message), nullptr);
+    message.aggregate_type = "Order";
+    EXPECT_NE(routes.find(message), nullptr);
+    message.aggregate_type = "order";
+    EXPECT_EQ(routes.find(message), nullptr);
+    message.aggregate_type = "Order";
+    message.topic = "Placed";
+    EXPECT_EQ(routes.find(message), nullptr);
+}
+
+TEST(Routes, RefuseASecondHandlerAndEmptyNames) {
+    Routes routes;
+    routes.on("placed", [](const Message&) {});
+    EXPECT_THROW(routes.on("placed", [](const Message&) {}), Error);
+    EXPECT_THROW(routes.on("", [](const Message&) {}), std::invalid_argument);
+    EXPECT_THROW(routes.on(AggregateType(""), "placed", [](const Message&) {}),
+                 std::invalid_argument);
+}
+
+class Process : public testing::Test {
+protected:
+    Message stored(const WorkItemId& id) { return outbox.get(id).value(); }
+
+    ManualClock clock;
+    MemoryStore store{clock};
+    Outbox outbox{store};
+    Routes routes;
+};
+
+TEST_F(Process, FindsNothingInAnEmptyQueue) {
+    EXPECT_EQ(process_one(outbox, routes).has_value(), false);
+}
+
+TEST_F(Process, AReturningHandlerMakesTheMessageDone) {
+    std::vector<int> amounts;
+    routes.on<Paid>([&](const Paid& paid) { amounts.push_back(paid.amount); });
+    const auto sent = outbox.enqueue(Paid{17});
+    const auto processed = process_one(outbox, routes);
+    ASSERT_TRUE(processed);
+    EXPECT_EQ(processed->settled, Settled::done);
+    EXPECT_EQ(processed->message.id, sent.id);
+    EXPECT_EQ(amounts, std::vector{17});
+    EXPECT_EQ(stored(sent.id).state, State::done);
+}
+
+TEST_F(Process, AThrowingHandlerIsTriedAgainAfterTheBackOff) {
+    routes.on("t", [](const Message&) { throw std::runtime_error("not now"); });
+    const auto sent = outbox.enqueue({.topic = "t", .payload = ""});
+    EXPECT_EQ(process_one(outbox, routes)->error, "not now");
+    EXPECT_EQ(stored(sent.id).retry_count, 1U);
+    EXPECT_EQ(stored(sent.id).last_error, "not now");
+    EXPECT_FALSE(process_one(outbox, routes));
+    clock.advance(2s);
+    EXPECT_TRUE(process_one(outbox, routes));
+}
+
+TEST_F(Process, AnUnreadablePayloadIsDeadWithTheReason) {
+    routes.on<Paid>([](const Paid&, const Message&) { FAIL(); });
+    const auto sent = outbox.enqueue({.topic = "paid", .payload = "many"});
+    EXPECT_EQ(process_one(outbox, routes)->settled, Settled::dead);
+    EXPECT_EQ(stored(sent.id).last_error.find("payload cannot be read"), 0U);
+}
+
+TEST_F(Process, AMessageWithoutHandlerIsRetriedOrDeadByPolicy) {
+    std::vector<std::string> unroutable;
+    const ProcessOptions dead{
+        .unroutable = Unroutable::dead,
+        .on_unroutable = [&](const Message& m) { unroutable.push_back(m.topic); }};
+    const auto first = outbox.enqueue({.topic = "unknown", .payload = ""});
+    EXPECT_EQ(process_one(outbox, routes)->settled, Settled::ready);
+    EXPECT_EQ(stored(first.id).last_error,
+              "no handler for topic 'unknown' of aggregate type '__GLOBAL__'");
+    clock.advance(2s);
+    EXPECT_EQ(process_one(outbox, routes, dead)->settled, Settled::dead);
+    EXPECT_EQ(unroutable, std::vector<std::string>{"unknown"});
+}
+
+TEST_F(Process, ADestinationThatIsDownCostsNoAttempt) {
+    routes.on("t", [](const Message&) { throw DestinationDown("broker away"); });
+    const auto sent = outbox.enqueue({.topic = "t", .payload = ""});
+    EXPECT_EQ(process_one(outbox, routes)->settled, Settled::ready);
+    EXPECT_EQ(stored(sent.id).retry_count, 0U);
+    EXPECT_FALSE(process_one(outbox, routes));
+    clock.advance(1s);
+    EXPECT_TRUE(process_one(outbox, routes));
+}
+
+TEST_F(Process, OnlyATransactionalHandlerHasATransaction) {
+    routes.on("t", [](const Message&, HandlerContext& context) { context.transaction(); });
+    outbox.enqueue({.topic = "t", .payload = ""});
+    EXPECT_NE(process_one(outbox, routes)->error.find("in_transaction"), std::string::npos);
+}
+
+TEST_F(Process, WhatATransactionalHandlerWritesStandsOnlyWhenItReturns) {
+    bool fail = true;
+    routes.in_transaction("t", [&](const Message&, HandlerContext& context) {
+        outbox.enqueue(context.transaction(), {.topic = "effect", .payload = ""});
+        if (fail) throw std::runtime_error("half way");
+    });
+    outbox.enqueue({.topic = "t", .payload = ""});
+    EXPECT_EQ(process_one(outbox, routes)->settled, Settled::ready);
+    EXPECT_EQ(store.enqueued("effect").size(), 0U);
+    fail = false;
+    clock.advance(2s);
+    EXPECT_EQ(process_one(outbox, routes)->settled, Settled::done);
+    EXPECT_EQ(store.enqueued("effect").size(), 1U);
+}
+
+TEST_F(Process, ATransactionalHandlerThatLostItsLeaseHasNoEffect) {
+    routes.in_transaction("t", [&](const Message&, HandlerContext& context) {
+        outbox.enqueue(context.transaction(), {.topic = "effect", .payload = ""});
+        clock.advance(10min);
+        outbox.reap_expired();
+    });
+    outbox.enqueue({.topic = "t", .payload = ""});
+    EXPECT_EQ(process_one(outbox, routes)->settled, Settled::lost);
+    EXPECT_EQ(store.enqueued("effect").size(), 0U);
+}
+
+}  // namespace
+}  // namespace postroom
