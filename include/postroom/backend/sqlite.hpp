@@ -1,0 +1,32 @@
+// SQLite: the embedded default. One file holds the application's tables and both queues.
+//
+// Connections use WAL with synchronous=FULL: a commit is on disk when commit() returns. Writers of
+// all processes take turns (BEGIN IMMEDIATE) and wait for each other up to the statement timeout.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "postroom/open_store.hpp"
+
+struct sqlite3;
+
+namespace postroom::sqlite {
+
+// `path` is a file, created if missing.
+std::unique_ptr<Store> open_store(const std::string& path, const OpenOptions& options = {});
+std::unique_ptr<Schema> open_schema(const std::string& path, const OpenOptions& options = {});
+
+// "sqlite:shop.db", "sqlite:///var/lib/shop.db".
+std::unique_ptr<Store> open_url(const std::string& url, const OpenOptions& options);
+std::unique_ptr<Schema> open_schema_url(const std::string& url, const OpenOptions& options);
+
+// The connection of a transaction that an SQLite store began. Throws Error{misuse} for any other.
+// Commit and roll back through the Transaction, not through the handle.
+sqlite3* handle(Transaction& tx);
+
+// Your own connection, with your own BEGIN and COMMIT. We run our statements on it and nothing
+// else: never a commit, never a rollback, no hook installed. `connection` must outlive the result.
+std::unique_ptr<TxContext> borrow(sqlite3* connection);
+
+}  // namespace postroom::sqlite

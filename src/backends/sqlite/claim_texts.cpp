@@ -1,0 +1,143 @@
+// Claim and reap.
+//
+// Writers take turns in SQLite, so a claim is simply one write transaction. It begins and commits
+// in its own text, because the messages are read after the commit: megabytes of payload must not
+// keep the other writers waiting.
+#include <string>
+
+#include <fmt/format.h>
+
+#include "backends/sqlite/dialect.hpp"
+#include "backends/sqlite/fragments.hpp"
+
+namespace postroom::sqlite {
+
+namespace {
+
+// Leases that have run out are marked first (locked_until = -1), so that the statements that follow
+// agree on which they are although time goes on between them. Live messages move to {waiting}.
+// `limit` bounds the work.
+std::vector<std::string> take_back(std::string_view limit) {
+    std::vector<std::string> out = weave_all({
+        // Waiting messages stay where they are. Before the move: what moves is counted there.
+        R"(UPDATE {waiting}
+           SET lost_count = lost_count + 1, available_at = @now
+           WHERE state = 0
+             AND seq IN (SELECT seq FROM {lease} INDEXED BY {lease_by_end} WHERE locked_until = -1))",
+        R"(INSERT INTO {waiting} (seq, @message, available_at, lost_count)
+           SELECT m.seq, @message, @now, 1
+           FROM {live} AS m
+           WHERE m.seq IN (SELECT seq FROM {lease} INDEXED BY {lease_by_end} WHERE locked_until = -1))",
+        R"(DELETE FROM {live}
+           WHERE seq IN (SELECT seq FROM {lease} INDEXED BY {lease_by_end} WHERE locked_until = -1))",
+    });
+    const std::string mark = fmt::format(
+        "UPDATE {{lease}} SET locked_until = -1 WHERE seq IN (SELECT seq FROM {{lease}} INDEXED BY "
+        "{{lease_by_end}} WHERE locked_until <= @now ORDER BY locked_until LIMIT {})",
+        limit);
+    // A row born leased that was never leased otherwise gets its lease row here, already marked.
+    const std::string mark_born = fmt::format(
+        "INSERT INTO {{lease}} (seq, lease_id, locked_until, owner) "
+        "SELECT m.seq, m.lease_id, -1, m.owner FROM {{live}} AS m INDEXED BY {{live_born}} "
+        "WHERE m.born_until <= @now AND @free ORDER BY m.born_until "
+        "LIMIT max(0, {} - (SELECT count(*) FROM {{lease}} WHERE locked_until = -1))",
+        limit);
+    out.insert(out.begin(), {weave(mark), weave(mark_born)});
+    return out;
+}
+
+constexpr std::string_view forget_marked =
+    "DELETE FROM {lease} WHERE seq IN (SELECT seq FROM {lease} INDEXED BY {lease_by_end} WHERE "
+    "locked_until = -1)";
+
+// Leases the messages that `from` finds, up to `limit` of what is left of the batch (room).
+std::string lease_from(std::string_view from, std::string_view limit) {
+    constexpr std::string_view room =
+        "max(0, :batch - (SELECT count(*) FROM {lease} INDEXED BY {lease_of_claim} WHERE lease_id "
+        "= :lease_id))";
+    return weave(
+        fmt::format("INSERT INTO {{lease}} (seq, lease_id, locked_until, owner) "
+                    "SELECT m.seq, :lease_id, @now + :lease_us, :owner FROM {} LIMIT {}",
+                    from, fmt::format(fmt::runtime(limit), room)));
+}
+
+// Each of these walks an index in the order wanted and stops at the limit.
+constexpr std::string_view urgent =
+    "{live} AS m INDEXED BY {live_urgent} "
+    "WHERE m.priority > 0 AND m.born_until IS NULL AND @free ORDER BY m.priority DESC, m.seq";
+constexpr std::string_view fresh =
+    "{live} AS m NOT INDEXED WHERE m.seq > 0 AND m.born_until IS NULL AND @free ORDER BY m.seq";
+constexpr std::string_view due =
+    "{waiting} AS m INDEXED BY {waiting_due} "
+    "WHERE m.state = 0 AND m.priority >= 0 AND m.available_at <= @now AND @free ORDER BY "
+    "m.available_at, m.seq";
+constexpr std::string_view low =
+    "{waiting} AS m INDEXED BY {waiting_low} "
+    "WHERE m.state = 0 AND m.priority < 0 AND m.available_at <= @now AND @free ORDER BY "
+    "m.available_at, m.seq";
+
+// The message rows under :lease_id, of {live} or of {waiting}.
+std::string leased_rows(Queue queue, bool live) {
+    const bool inbox = queue == Queue::inbox;
+    return weave(fmt::format(
+        "SELECT m.seq, m.nonce, 1, m.message_id, m.topic, m.payload, m.content_type, m.headers, "
+        "m.correlation_id, "
+        "m.tenant_id, {key}, m.aggregate_type, m.aggregate_id, m.ordering_key, m.source, {seen}, "
+        "{available}, "
+        "m.occurred_at, m.due_time, m.expires_at, NULL, NULL, m.priority, m.max_attempts, "
+        "{counts}, "
+        "l.lease_id, l.owner, l.locked_until "
+        "FROM {{lease}} AS l INDEXED BY {{lease_of_claim}} CROSS JOIN {table} AS m ON m.seq = "
+        "l.seq{join} "
+        "WHERE l.lease_id = :lease_id",
+        fmt::arg("key", inbox ? "m.idempotency_key" : "coalesce(m.idempotency_key, m.message_id)"),
+        fmt::arg("seen", inbox ? "k.hash, coalesce(k.first_seen, m.created_at), k.last_seen"
+                               : "m.hash, m.created_at, NULL"),
+        fmt::arg("available", live ? "coalesce(m.due_time, m.created_at)" : "m.available_at"),
+        fmt::arg("counts", live ? "0, 0, NULL, NULL"
+                                : "m.retry_count, m.lost_count, m.last_error, m.dead_reason"),
+        fmt::arg("table", live ? "{live}" : "{waiting}"),
+        fmt::arg(
+            "join",
+            inbox ? " LEFT JOIN {key} AS k ON k.source = m.source AND k.message_id = m.message_id"
+                  : "")));
+}
+
+}  // namespace
+
+sql::UnitText claim_text(Queue queue) {
+    sql::UnitText unit{.statements = {"BEGIN IMMEDIATE"}, .separate = true};
+    for (std::string& statement : take_back(":batch"))
+        unit.statements.push_back(std::move(statement));
+    unit.statements.emplace_back(forget_marked);
+    // Half of the batch is for due messages and the rest for fresh ones, and either may use what
+    // the other leaves. The odd place goes to each in turn. Every fourth claim goes by age: no
+    // preference for urgent messages, and low ones share the half of the due ones.
+    for (std::string& statement : std::vector<std::string>{
+             lease_from(urgent, "iif(:turn % 4 = 3, 0, {})"),
+             lease_from(low, "iif(:turn % 4 = 3, (({} + 1) / 2 + 1) / 2, 0)"),
+             lease_from(due, "({} + :turn / 4) / 2"),
+             lease_from(fresh, "{}"),
+             lease_from(due, "{}"),
+             lease_from(low, "{}"),
+         }) {
+        unit.statements.push_back(std::move(statement));
+    }
+    unit.statements.emplace_back("COMMIT");
+    unit.statements.push_back(leased_rows(queue, true));
+    unit.statements.push_back(leased_rows(queue, false));
+    return unit;
+}
+
+sql::UnitText reap_text() {
+    sql::UnitText unit{.statements = take_back(":limit")};
+    // By now every message that was lost waits; a lease without a message does not count.
+    unit.statements.emplace_back(
+        "SELECT count(*) FROM {lease} AS l INDEXED BY {lease_by_end} CROSS JOIN {waiting} AS w ON "
+        "w.seq = l.seq "
+        "WHERE l.locked_until = -1");
+    unit.statements.emplace_back(forget_marked);
+    return unit;
+}
+
+}  // namespace postroom::sqlite

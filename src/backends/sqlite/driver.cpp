@@ -1,0 +1,194 @@
+#include "backends/sqlite/driver.hpp"
+
+#include <algorithm>
+
+#include <sqlite3.h>
+
+#include "backends/sqlite/errors.hpp"
+
+namespace postroom::sqlite {
+
+namespace {
+
+// More than the store has statements.
+constexpr std::size_t cached_statements_max = 128;
+
+void run_all(std::span<const std::shared_ptr<Prepared>> statements,
+             std::span<const sql::Call> calls, const sql::OnRow& on_row) {
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+        statements[i]->run(*calls[i].statement, *calls[i].params, [&](const sql::Row& row) {
+            if (on_row) on_row(i, row);
+        });
+    }
+}
+
+bool all_read_only(std::span<const std::shared_ptr<Prepared>> statements) {
+    return std::all_of(
+        statements.begin(), statements.end(),
+        [](const std::shared_ptr<Prepared>& statement) { return statement->read_only(); });
+}
+
+}  // namespace
+
+Driver::Driver(const std::string& path, Duration timeout)
+    : borrowed_(false),
+      busy_(timeout),
+      file_(open_file(path, busy_)),
+      connection_(file_.get()),
+      cache_(connection_, cached_statements_max) {}
+
+Driver::Driver(sqlite3* borrowed)
+    : borrowed_(true),
+      busy_(Duration::zero()),
+      connection_(borrowed),
+      cache_(connection_, cached_statements_max) {}
+
+// Around everything that runs: a borrowed connection keeps no statement of ours, and one that
+// failed for reasons outside the database is not used again.
+template <class Work>
+void Driver::guarded(const Work& work) {
+    try {
+        work();
+    } catch (const Error& error) {
+        if (error.kind() == ErrorKind::unavailable || error.kind() == ErrorKind::outcome_unknown)
+            broken_ = true;
+        if (borrowed_) cache_.clear();
+        throw;
+    } catch (...) {
+        if (borrowed_) cache_.clear();
+        throw;
+    }
+    if (borrowed_) cache_.clear();
+}
+
+void Driver::run(sql::Bracket bracket, std::span<const sql::Call> calls, const sql::OnRow& on_row) {
+    guarded([&] {
+        const Statements statements = prepare(calls);
+        switch (bracket) {
+            case sql::Bracket::transaction:
+                return run_in_transaction(statements, calls, on_row);
+            case sql::Bracket::separate:
+                return run_separate(statements, calls, on_row);
+            case sql::Bracket::joined:
+                return run_joined(statements, calls, on_row);
+        }
+    });
+}
+
+Driver::Statements Driver::prepare(std::span<const sql::Call> calls) {
+    Statements out;
+    out.reserve(calls.size());
+    for (const sql::Call& call : calls) out.push_back(cache_.get(call.statement->sql));
+    return out;
+}
+
+void Driver::run_in_transaction(const Statements& statements, std::span<const sql::Call> calls,
+                                const sql::OnRow& on_row) {
+    const bool reading = all_read_only(statements);
+    // One read is consistent by itself. Several see one state in a transaction that keeps no writer
+    // away.
+    if (reading && calls.size() <= 1) return run_all(statements, calls, on_row);
+    simple(reading ? "BEGIN" : "BEGIN IMMEDIATE");
+    try {
+        run_all(statements, calls, on_row);
+        commit();
+    } catch (...) {
+        rollback_quietly("ROLLBACK");
+        throw;
+    }
+}
+
+void Driver::run_separate(const Statements& statements, std::span<const sql::Call> calls,
+                          const sql::OnRow& on_row) {
+    try {
+        run_all(statements, calls, on_row);
+    } catch (...) {
+        rollback_quietly("ROLLBACK");
+        throw;
+    }
+}
+
+// A unit that fails half-way must leave nothing behind in a transaction whose owner may go on and
+// commit.
+void Driver::run_joined(const Statements& statements, std::span<const sql::Call> calls,
+                        const sql::OnRow& on_row) {
+    if (!in_transaction()) {
+        throw Error(ErrorKind::misuse, "there is no open transaction to join");
+    }
+    // A single statement undoes itself.
+    if (calls.size() <= 1) return run_all(statements, calls, on_row);
+    simple("SAVEPOINT postroom_unit");
+    try {
+        run_all(statements, calls, on_row);
+    } catch (...) {
+        rollback_quietly("ROLLBACK TO postroom_unit");
+        rollback_quietly("RELEASE postroom_unit");
+        throw;
+    }
+    simple("RELEASE postroom_unit");
+}
+
+void Driver::begin() {
+    guarded([&] { simple("BEGIN IMMEDIATE"); });
+}
+
+void Driver::commit() {
+    guarded([&] {
+        try {
+            simple("COMMIT");
+        } catch (const Error& error) {
+            const int code = sqlite3_errcode(connection_) & 0xff;
+            if (code != SQLITE_IOERR) throw;
+            // The pages were handed to the system and the flush failed: a later recovery may find
+            // them or not.
+            throw Error(ErrorKind::outcome_unknown, error.what());
+        }
+    });
+}
+
+void Driver::rollback() {
+    // Some errors end the transaction by themselves.
+    if (!in_transaction()) return;
+    guarded([&] { simple("ROLLBACK"); });
+}
+
+bool Driver::in_transaction() const { return sqlite3_get_autocommit(connection_) == 0; }
+
+SqlRows Driver::execute(const SqlStatement& statement) {
+    SqlRows rows;
+    guarded([&] {
+        Prepared prepared(connection_, statement.sql, false);
+        const int columns = prepared.column_count();
+        prepared.run(statement.params, [&](const sql::Row& row) {
+            auto& cells = rows.emplace_back();
+            for (int i = 0; i < columns; ++i) {
+                cells.push_back(row.null(i) ? std::nullopt
+                                            : std::optional<std::string>(row.blob(i)));
+            }
+        });
+    });
+    return rows;
+}
+
+void Driver::execute_script(const std::string& script) {
+    guarded([&] {
+        if (sqlite3_exec(connection_, script.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) {
+            throw error_of(connection_, "execute");
+        }
+    });
+}
+
+void Driver::simple(const char* sql) { cache_.get(sql)->run(); }
+
+// The error that led here is the one to report; a connection that cannot even roll back is given
+// up.
+void Driver::rollback_quietly(const char* sql) noexcept {
+    if (!in_transaction()) return;
+    try {
+        simple(sql);
+    } catch (...) {
+        broken_ = true;
+    }
+}
+
+}  // namespace postroom::sqlite

@@ -1,0 +1,59 @@
+// Driver: sql::Connection over the C API of SQLite.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/sqlite/open_file.hpp"
+#include "backends/sqlite/statement_cache.hpp"
+#include "sql/connection.hpp"
+
+namespace postroom::sqlite {
+
+class Driver final : public sql::Connection {
+public:
+    // A connection of our own. `timeout` bounds how long a statement waits for other writers.
+    Driver(const std::string& path, Duration timeout);
+    // The caller's connection, which must outlive this. Nothing about it is changed, no statement
+    // stays on it.
+    explicit Driver(sqlite3* borrowed);
+
+    sqlite3* handle() const { return connection_; }
+
+    // In `separate` a statement may be BEGIN or COMMIT itself: what stands between them is one
+    // transaction.
+    void run(sql::Bracket bracket, std::span<const sql::Call> calls,
+             const sql::OnRow& on_row) override;
+    void begin() override;
+    void commit() override;
+    void rollback() override;
+    bool in_transaction() const override;
+    SqlRows execute(const SqlStatement& statement) override;
+    void execute_script(const std::string& script) override;
+    bool healthy() const override { return !broken_; }
+
+private:
+    using Statements = std::vector<std::shared_ptr<Prepared>>;
+
+    template <class Work>
+    void guarded(const Work& work);
+    Statements prepare(std::span<const sql::Call> calls);
+    void run_in_transaction(const Statements& statements, std::span<const sql::Call> calls,
+                            const sql::OnRow& on_row);
+    void run_separate(const Statements& statements, std::span<const sql::Call> calls,
+                      const sql::OnRow& on_row);
+    void run_joined(const Statements& statements, std::span<const sql::Call> calls,
+                    const sql::OnRow& on_row);
+    void simple(const char* sql);
+    void rollback_quietly(const char* sql) noexcept;
+
+    const bool borrowed_;
+    BusyWait busy_;
+    const OpenFile file_;  // empty when borrowed
+    sqlite3* const connection_;
+    StatementCache cache_;
+    bool broken_ = false;
+};
+
+}  // namespace postroom::sqlite

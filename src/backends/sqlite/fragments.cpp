@@ -1,0 +1,77 @@
+#include "backends/sqlite/fragments.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/assert.hpp"
+
+namespace postroom::sqlite {
+
+namespace {
+
+using Fragment = std::pair<std::string_view, std::string_view>;
+
+// julianday has milliseconds; 'now' is the same wherever it stands in one execution of a statement.
+constexpr std::array fragments{
+    Fragment{"now", "(CAST(ROUND((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000)"},
+    Fragment{"message",
+             "nonce, created_at, priority, max_attempts, occurred_at, due_time, expires_at, "
+             "message_id, topic, "
+             "tenant_id, correlation_id, idempotency_key, aggregate_type, aggregate_id, "
+             "ordering_key, source, "
+             "hash, content_type, headers, payload"},
+    Fragment{"scheduled_message",
+             "nonce, created_at, :priority, max_attempts, occurred_at, :due_time, expires_at, "
+             "message_id, topic, "
+             "tenant_id, correlation_id, idempotency_key, aggregate_type, aggregate_id, "
+             "ordering_key, source, "
+             "hash, content_type, headers, payload"},
+    Fragment{"these",
+             "m.seq IN (SELECT value FROM json_each(:seqs)) AND m.nonce IN (SELECT value FROM "
+             "json_each(:nonces))"},
+    Fragment{"free", "NOT EXISTS (SELECT 1 FROM {lease} AS l WHERE l.seq = m.seq)"},
+    Fragment{"held",
+             "EXISTS (SELECT 1 FROM {lease} AS l WHERE l.seq = m.seq AND l.lease_id = :lease_id)"},
+    Fragment{"live_held",
+             "(EXISTS (SELECT 1 FROM {lease} AS l WHERE l.seq = m.seq AND l.lease_id = :lease_id) "
+             "OR (m.lease_id = :lease_id AND NOT EXISTS (SELECT 1 FROM {lease} AS l WHERE l.seq = "
+             "m.seq)))"},
+    Fragment{"keyed",
+             "(m.seq, m.nonce) = (SELECT seq, nonce FROM {key} WHERE source = :source AND "
+             "message_id = :message_id)"},
+};
+
+bool in_word(char c) { return (c >= 'a' && c <= 'z') || c == '_'; }
+
+std::string_view fragment_of(std::string_view word) {
+    const auto* const found = std::find_if(fragments.begin(), fragments.end(),
+                                           [&](const Fragment& f) { return f.first == word; });
+    POSTROOM_ASSERT(found != fragments.end());
+    return found->second;
+}
+
+}  // namespace
+
+std::string weave(std::string_view text) {
+    std::string out;
+    for (;;) {
+        const std::size_t at = text.find('@');
+        out.append(text.substr(0, at));
+        if (at == std::string_view::npos) return out;
+        text.remove_prefix(at + 1);
+        const auto* const end = std::find_if_not(text.begin(), text.end(), in_word);
+        const auto length = static_cast<std::size_t>(end - text.begin());
+        out.append(fragment_of(text.substr(0, length)));
+        text.remove_prefix(length);
+    }
+}
+
+std::vector<std::string> weave_all(const std::vector<std::string_view>& texts) {
+    std::vector<std::string> out;
+    out.reserve(texts.size());
+    for (const std::string_view text : texts) out.push_back(weave(text));
+    return out;
+}
+
+}  // namespace postroom::sqlite

@@ -1,0 +1,26 @@
+// Fragments: pieces of SQL that stand in many statements, written as @words in the texts.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace postroom::sqlite {
+
+// Replaces the @words of `text`:
+//   @now      the time of the statement, in microseconds since 1970
+//   @message  the columns that a message carries from table to table
+//   @scheduled_message  the same from a row of {live}, with the :priority and :due_time that have
+//   no place there
+//   @these    message m is one of :seqs with one of :nonces. Sets suffice: nonces are random 64-bit
+//   numbers, so a
+//             foreign pair of the two does not occur
+//   @free     nobody holds message m, not even with a lease that has run out
+//   @held     the lease :lease_id on message m stands
+//   @live_held  the same in {live}, where a message may be leased from birth
+//   @keyed    message m is the queued content of the inbox key :source, :message_id
+std::string weave(std::string_view text);
+
+std::vector<std::string> weave_all(const std::vector<std::string_view>& texts);
+
+}  // namespace postroom::sqlite

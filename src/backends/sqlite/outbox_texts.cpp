@@ -1,0 +1,60 @@
+// Writing to the outbox.
+#include "backends/sqlite/dialect.hpp"
+#include "backends/sqlite/fragments.hpp"
+
+namespace postroom::sqlite {
+
+namespace {
+
+sql::UnitText insert() {
+    return {.statements = {weave(R"(INSERT INTO {live} (
+            nonce, created_at, born_until, lease_id, owner, priority, max_attempts, occurred_at, expires_at,
+            message_id, topic, tenant_id, correlation_id, idempotency_key, aggregate_type, aggregate_id, ordering_key,
+            content_type, headers, payload)
+        VALUES (:nonce, @now, @now + :born_us, :born_lease_id, :born_owner, :priority, :max_attempts, :occurred_at,
+            :expires_at, :message_id, :topic, :tenant_id, :correlation_id, :idempotency_key, :aggregate_type,
+            :aggregate_id, :ordering_key, :content_type, :headers, :payload)
+        RETURNING seq)")}};
+}
+
+// Every message gets its number from {live}, so that numbers come from one source. What has no
+// place there moves on at once. Whether the key was ours is told by the nonce in its row; whether
+// the due time had come, by the row in {live}, because time goes on between statements.
+sql::UnitText enqueue() {
+    return {.statements = weave_all({
+                R"(INSERT INTO {key} (tenant_id, idempotency_key, nonce, message_id, created_at)
+           SELECT :tenant_id, :key, :nonce, :message_id, @now WHERE :key IS NOT NULL
+           ON CONFLICT DO NOTHING)",
+                R"(INSERT INTO {live} (@message)
+           SELECT :nonce, @now, max(:priority, 0), :max_attempts, :occurred_at,
+                  CASE WHEN :due_time <= @now THEN :due_time END, :expires_at, :message_id, :topic, :tenant_id,
+                  :correlation_id, :idempotency_key, :aggregate_type, :aggregate_id, :ordering_key, NULL, NULL,
+                  :content_type, :headers, :payload
+           WHERE :key IS NULL
+              OR EXISTS (SELECT 1 FROM {key}
+                         WHERE tenant_id = :tenant_id AND idempotency_key = :key AND nonce = :nonce))",
+                R"(INSERT INTO {waiting} (seq, @message, available_at)
+           SELECT seq, @scheduled_message, coalesce(:due_time, created_at)
+           FROM {live}
+           WHERE seq = last_insert_rowid() AND nonce = :nonce
+             AND (:priority < 0 OR (:due_time IS NOT NULL AND due_time IS NULL)))",
+                R"(DELETE FROM {live}
+           WHERE seq = last_insert_rowid() AND nonce = :nonce
+             AND EXISTS (SELECT 1 FROM {waiting} AS w WHERE w.seq = last_insert_rowid() AND w.nonce = :nonce))",
+                R"(UPDATE {key} SET seq = last_insert_rowid()
+           WHERE tenant_id = :tenant_id AND idempotency_key = :key AND nonce = :nonce)",
+                R"(SELECT last_insert_rowid(), :nonce, :message_id, 0 WHERE :key IS NULL
+           UNION ALL
+           SELECT seq, nonce, message_id, nonce <> :nonce FROM {key}
+           WHERE tenant_id = :tenant_id AND idempotency_key = :key)",
+            })};
+}
+
+}  // namespace
+
+sql::OutboxTexts outbox_texts() {
+    // No round trips to save here, so there is nothing to gain from inserting many at once.
+    return {.insert = insert(), .insert_many = {}, .enqueue = enqueue()};
+}
+
+}  // namespace postroom::sqlite

@@ -1,0 +1,186 @@
+#include "backends/sqlite/prepared.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+#include "backends/sqlite/errors.hpp"
+#include "backends/sqlite/render.hpp"
+#include "backends/sqlite/row.hpp"
+
+namespace postroom::sqlite {
+
+namespace {
+
+sqlite3_stmt* prepare(sqlite3* connection, const std::string& sql, unsigned flags,
+                      const char** tail) {
+    sqlite3_stmt* statement = nullptr;
+    const int code = sqlite3_prepare_v3(connection, sql.data(), static_cast<int>(sql.size()), flags,
+                                        &statement, tail);
+    if (code != SQLITE_OK) throw error_of(connection, "prepare");
+    return statement;
+}
+
+sqlite3_stmt* prepare_single(sqlite3* connection, const std::string& sql, bool kept) {
+    const char* tail = nullptr;
+    sqlite3_stmt* const statement =
+        prepare(connection, sql, kept ? SQLITE_PREPARE_PERSISTENT : 0, &tail);
+    // Blanks and comments may follow; they prepare to nothing.
+    const char* ignored = nullptr;
+    const std::string rest(tail, sql.data() + sql.size());
+    sqlite3_stmt* const second = rest.empty() ? nullptr : prepare(connection, rest, 0, &ignored);
+    if (second != nullptr) {
+        sqlite3_finalize(second);
+        sqlite3_finalize(statement);
+        throw Error(ErrorKind::misuse, "execute: one statement at a time");
+    }
+    return statement;
+}
+
+// SQLite takes a null pointer for NULL.
+const char* bytes_of(std::string_view bytes) { return bytes.empty() ? "" : bytes.data(); }
+
+int bind_text(sqlite3_stmt* statement, int position, std::string_view text,
+              sqlite3_destructor_type lifetime) {
+    return sqlite3_bind_text64(statement, position, bytes_of(text), text.size(), lifetime,
+                               SQLITE_UTF8);
+}
+
+int bind_blob(sqlite3_stmt* statement, int position, std::string_view bytes,
+              sqlite3_destructor_type lifetime) {
+    return sqlite3_bind_blob64(statement, position, bytes_of(bytes), bytes.size(), lifetime);
+}
+
+// The caller keeps the bytes of a value alive while the statement runs; only what is made here is
+// copied.
+struct BindValue {
+    sqlite3_stmt* statement;
+    int position;
+
+    int operator()(std::monostate) const { return sqlite3_bind_null(statement, position); }
+    int operator()(std::int64_t number) const {
+        return sqlite3_bind_int64(statement, position, number);
+    }
+    int operator()(std::string_view text) const {
+        return bind_text(statement, position, text, SQLITE_STATIC);
+    }
+    int operator()(const sql::BlobView& blob) const {
+        return bind_blob(statement, position, blob.bytes, SQLITE_STATIC);
+    }
+    int operator()(const std::string& text) const { return (*this)(std::string_view(text)); }
+    int operator()(const Blob& blob) const { return (*this)(sql::BlobView{blob.bytes}); }
+    int operator()(const Uuid& uuid) const {
+        return sqlite3_bind_blob64(statement, position, uuid.bytes.data(), uuid.bytes.size(),
+                                   SQLITE_STATIC);
+    }
+    int operator()(const Instant& time) const {
+        return (*this)(std::int64_t{time.time_since_epoch().count()});
+    }
+    int operator()(sql::IntArray numbers) const {
+        return bind_text(statement, position, json_of(numbers), copy_of_bytes);
+    }
+
+    template <class Array>
+    int operator()(const Array&) const {
+        throw Error(ErrorKind::misuse, "SQLite takes arrays of integers only");
+    }
+
+    // SQLITE_TRANSIENT without its C cast.
+    static inline const auto copy_of_bytes =
+        reinterpret_cast<sqlite3_destructor_type>(std::intptr_t{-1});
+};
+
+class ResetAtEnd {
+public:
+    explicit ResetAtEnd(sqlite3_stmt* statement) : statement_(statement) {}
+    ~ResetAtEnd() {
+        sqlite3_reset(statement_);
+        sqlite3_clear_bindings(statement_);
+    }
+    ResetAtEnd(const ResetAtEnd&) = delete;
+    ResetAtEnd& operator=(const ResetAtEnd&) = delete;
+
+private:
+    sqlite3_stmt* statement_;
+};
+
+}  // namespace
+
+void Prepared::Finalize::operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+
+Prepared::Prepared(sqlite3* connection, const std::string& sql, bool kept)
+    : connection_(connection), statement_(prepare_single(connection, sql, kept)) {}
+
+bool Prepared::read_only() const {
+    return statement_ == nullptr || sqlite3_stmt_readonly(statement_.get()) != 0;
+}
+
+int Prepared::column_count() const { return sqlite3_column_count(statement_.get()); }
+
+void Prepared::run(const sql::Statement& statement, const sql::Params& params,
+                   const std::function<void(const sql::Row&)>& on_row) {
+    run_with(
+        [&] {
+            for (std::size_t i = 0; i < statement.names.size(); ++i) {
+                bind(static_cast<int>(i) + 1, params.at(statement.names[i]));
+            }
+        },
+        on_row);
+}
+
+void Prepared::run(const std::vector<SqlValue>& values,
+                   const std::function<void(const sql::Row&)>& on_row) {
+    run_with(
+        [&] {
+            check_value_count(values.size());
+            for (std::size_t i = 0; i < values.size(); ++i)
+                bind(static_cast<int>(i) + 1, values[i]);
+        },
+        on_row);
+}
+
+void Prepared::run() {
+    run_with([] {}, {});
+}
+
+template <class Bind>
+void Prepared::run_with(const Bind& bind, const std::function<void(const sql::Row&)>& on_row) {
+    if (statement_ == nullptr) return;  // nothing but blanks and comments
+    const ResetAtEnd reset(statement_.get());
+    bind();
+    step_all(on_row);
+}
+
+void Prepared::step_all(const std::function<void(const sql::Row&)>& on_row) {
+    const StatementRow row(statement_.get());
+    for (;;) {
+        const int code = sqlite3_step(statement_.get());
+        if (code == SQLITE_DONE) return;
+        if (code != SQLITE_ROW) throw error_of(connection_, "execute");
+        if (on_row) on_row(row);
+    }
+}
+
+void Prepared::bind(int position, const sql::Value& value) {
+    check(std::visit(BindValue{statement_.get(), position}, value));
+}
+
+void Prepared::bind(int position, const SqlValue& value) {
+    check(std::visit(BindValue{statement_.get(), position}, value));
+}
+
+void Prepared::check(int code) const {
+    if (code != SQLITE_OK) throw error_of(connection_, "bind");
+}
+
+// A missing value would silently be NULL.
+void Prepared::check_value_count(std::size_t given) const {
+    const auto wanted = static_cast<std::size_t>(sqlite3_bind_parameter_count(statement_.get()));
+    if (given != wanted) {
+        throw Error(ErrorKind::misuse,
+                    fmt::format("execute: {} values for {} parameters", given, wanted));
+    }
+}
+
+}  // namespace postroom::sqlite

@@ -1,0 +1,57 @@
+// Prepared: one prepared statement of one connection, and the rows it yields.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "sql/connection.hpp"
+#include "sql/statement.hpp"
+#include "sql/value.hpp"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace postroom::sqlite {
+
+class Prepared {
+public:
+    // Throws Error. `kept`: it will be used many times.
+    Prepared(sqlite3* connection, const std::string& sql, bool kept);
+
+    // True when it does not write to the database.
+    bool read_only() const;
+
+    // Runs it with the values of `params`, named by position in `statement`, and visits its rows.
+    // Ready for the next run afterwards, whatever happened.
+    void run(const sql::Statement& statement, const sql::Params& params,
+             const std::function<void(const sql::Row&)>& on_row);
+
+    // The same with values by position.
+    void run(const std::vector<SqlValue>& values,
+             const std::function<void(const sql::Row&)>& on_row);
+
+    // Without values and rows.
+    void run();
+
+    // For rows of any statement, in text form.
+    int column_count() const;
+
+private:
+    struct Finalize {
+        void operator()(sqlite3_stmt* statement) const;
+    };
+
+    template <class Bind>
+    void run_with(const Bind& bind, const std::function<void(const sql::Row&)>& on_row);
+    void check(int code) const;
+    void check_value_count(std::size_t given) const;
+    void step_all(const std::function<void(const sql::Row&)>& on_row);
+    void bind(int position, const sql::Value& value);
+    void bind(int position, const SqlValue& value);
+
+    sqlite3* const connection_;
+    const std::unique_ptr<sqlite3_stmt, Finalize> statement_;
+};
+
+}  // namespace postroom::sqlite

@@ -1,0 +1,229 @@
+// The verbs that both queues share, but for claim and reap.
+#include "backends/sqlite/dialect.hpp"
+#include "backends/sqlite/fragments.hpp"
+#include "sql/message_row.hpp"
+
+namespace postroom::sqlite {
+
+namespace {
+
+// The canonical form of the 16 bytes of :owner.
+constexpr std::string_view owner_text =
+    "lower(substr(hex(:owner), 1, 8) || '-' || substr(hex(:owner), 9, 4) || '-' || "
+    "substr(hex(:owner), 13, 4) || '-' "
+    "|| substr(hex(:owner), 17, 4) || '-' || substr(hex(:owner), 21))";
+
+// What is left to do when the leased messages of an ack have gone.
+constexpr std::string_view remove_leases =
+    R"(DELETE FROM {lease}
+       WHERE seq IN (SELECT value FROM json_each(:seqs)) AND lease_id = :lease_id
+         AND NOT EXISTS (SELECT 1 FROM {live} AS m WHERE m.seq = {lease}.seq)
+         AND NOT EXISTS (SELECT 1 FROM {waiting} AS m WHERE m.seq = {lease}.seq))";
+
+constexpr std::string_view remove_live =
+    "DELETE FROM {live} AS m WHERE @these AND @live_held RETURNING seq";
+constexpr std::string_view remove_waiting =
+    "DELETE FROM {waiting} AS m WHERE @these AND @held RETURNING seq";
+
+sql::UnitText outbox_ack() {
+    // OR REPLACE: a number that a doctored file gave out twice must not keep a delivery from being
+    // noted.
+    const auto history = [](std::string_view table, std::string_view counts,
+                            std::string_view held) {
+        return weave(
+            std::string("INSERT OR REPLACE INTO {done} (seq, @message, processed_at, processed_by, "
+                        "retry_count, lost_count) SELECT m.seq, @message, @now, ")
+                .append(owner_text)
+                .append(", ")
+                .append(counts)
+                .append(" FROM ")
+                .append(table)
+                .append(" AS m WHERE :keep_history <> 0 AND @these AND ")
+                .append(held));
+    };
+    return {.statements = {history("{live}", "0, 0", "@live_held"),
+                           history("{waiting}", "m.retry_count, m.lost_count", "@held"),
+                           weave(remove_live), weave(remove_waiting), weave(remove_leases)}};
+}
+
+sql::UnitText inbox_ack() {
+    // A statement for each table: over a union SQLite would read all keys.
+    const auto finish = [](std::string_view held) {
+        return weave(
+            std::string("UPDATE {key} SET state = 2, seq = NULL, nonce = NULL, last_error = NULL, "
+                        "processed_at = @now, processed_by = ")
+                .append(owner_text)
+                .append(" WHERE (source, message_id) IN (SELECT m.source, m.message_id FROM ")
+                .append(held)
+                .append(")"));
+    };
+    return {.statements = {finish("{live} AS m WHERE @these AND @live_held"),
+                           finish("{waiting} AS m WHERE @these AND @held"), weave(remove_live),
+                           weave(remove_waiting), weave(remove_leases)}};
+}
+
+// The end of retry and fail: the message waits now, and nobody holds it any more.
+std::vector<std::string> finish_release(Queue queue) {
+    std::vector<std::string> out = {
+        R"(DELETE FROM {live} AS m
+           WHERE m.seq = :seq AND m.nonce = :nonce
+             AND EXISTS (SELECT 1 FROM {waiting} AS w WHERE w.seq = :seq AND w.nonce = :nonce))"};
+    if (queue == Queue::inbox) {
+        out.push_back(weave(R"(UPDATE {key} SET state = m.state
+           FROM {waiting} AS m
+           WHERE m.seq = :seq AND m.nonce = :nonce AND @held
+             AND {key}.source = m.source AND {key}.message_id = m.message_id)"));
+    }
+    out.emplace_back(R"(DELETE FROM {lease}
+           WHERE seq = :seq AND lease_id = :lease_id
+             AND EXISTS (SELECT 1 FROM {waiting} AS w WHERE w.seq = :seq AND w.nonce = :nonce))");
+    return out;
+}
+
+sql::UnitText release(Queue queue, const std::vector<std::string_view>& changes) {
+    sql::UnitText unit{.statements = weave_all(changes)};
+    for (std::string& statement : finish_release(queue))
+        unit.statements.push_back(std::move(statement));
+    return unit;
+}
+
+sql::UnitText retry(Queue queue) {
+    // The comparison is NULL, and so not true, where there is no limit.
+    return release(
+        queue,
+        {R"(UPDATE {waiting} AS m SET (state, dead_reason, available_at, retry_count, last_error) = (
+                SELECT iif(dead, 3, 0), iif(dead, 'max_attempts', NULL),
+                       iif(dead, m.available_at, @now + :delay_us), m.retry_count + :count_attempt,
+                       coalesce(:error, m.last_error)
+                FROM (SELECT :count_attempt <> 0
+                          AND m.retry_count + 1 >= coalesce(m.max_attempts, nullif(:max_attempts, 0)) AS dead))
+            WHERE m.seq = :seq AND m.nonce = :nonce AND @held
+            RETURNING seq, state)",
+         R"(INSERT INTO {waiting} (seq, @message, state, dead_reason, available_at, retry_count, last_error)
+            SELECT seq, @message, iif(dead, 3, 0), iif(dead, 'max_attempts', NULL),
+                   iif(dead, coalesce(due_time, created_at), @now + :delay_us), :count_attempt, :error
+            FROM (SELECT m.*, :count_attempt <> 0 AND 1 >= coalesce(m.max_attempts, nullif(:max_attempts, 0)) AS dead
+                  FROM {live} AS m
+                  WHERE m.seq = :seq AND m.nonce = :nonce AND @live_held)
+            RETURNING seq, state)"});
+}
+
+sql::UnitText fail(Queue queue) {
+    return release(
+        queue,
+        {R"(UPDATE {waiting} AS m
+            SET state = 3, dead_reason = :reason, last_error = coalesce(:error, m.last_error)
+            WHERE m.seq = :seq AND m.nonce = :nonce AND @held
+            RETURNING seq)",
+         R"(INSERT INTO {waiting} (seq, @message, state, dead_reason, available_at, last_error)
+            SELECT m.seq, @message, 3, :reason, coalesce(due_time, created_at), :error
+            FROM {live} AS m
+            WHERE m.seq = :seq AND m.nonce = :nonce AND @live_held
+            RETURNING seq)"});
+}
+
+sql::UnitText extend() {
+    return {.statements = weave_all({
+                R"(UPDATE {lease} AS held SET locked_until = @now + :lease_us
+           WHERE held.seq IN (SELECT value FROM json_each(:seqs)) AND held.lease_id = :lease_id
+             AND (EXISTS (SELECT 1 FROM {live} AS m
+                          WHERE m.seq = held.seq AND m.nonce IN (SELECT value FROM json_each(:nonces)))
+                  OR EXISTS (SELECT 1 FROM {waiting} AS m
+                             WHERE m.seq = held.seq AND m.nonce IN (SELECT value FROM json_each(:nonces))))
+           RETURNING seq)",
+                R"(INSERT INTO {lease} (seq, lease_id, locked_until, owner)
+           SELECT m.seq, m.lease_id, @now + :lease_us, :owner
+           FROM {live} AS m
+           WHERE @these AND m.lease_id = :lease_id AND @free
+           RETURNING seq)",
+            })};
+}
+
+sql::UnitText redrive(Queue queue) {
+    sql::UnitText unit;
+    if (queue == Queue::inbox) {
+        unit.statements.push_back(weave(R"(UPDATE {key} SET state = 0, last_error = NULL
+           WHERE (source, message_id) IN (
+               SELECT m.source, m.message_id FROM {waiting} AS m WHERE @these AND m.state = 3))"));
+    }
+    unit.statements.push_back(weave(R"(UPDATE {waiting} AS m
+           SET state = 0, dead_reason = NULL, last_error = NULL, retry_count = 0, lost_count = 0, available_at = @now
+           WHERE @these AND m.state = 3)"));
+    unit.statements.emplace_back("SELECT changes()");
+    return unit;
+}
+
+sql::UnitText outbox_purge() {
+    return {.statements = weave_all({
+                R"(DELETE FROM {done}
+           WHERE seq IN (SELECT seq FROM {done} INDEXED BY {done_by_time}
+                         WHERE processed_at <= @now - :older_us ORDER BY processed_at LIMIT :batch))",
+                "SELECT changes(), 0",
+                R"(DELETE FROM {key}
+           WHERE (tenant_id, idempotency_key) IN (
+               SELECT tenant_id, idempotency_key FROM {key} INDEXED BY {key_by_time}
+               WHERE created_at <= @now - :window_us ORDER BY created_at LIMIT :batch))",
+                "SELECT changes(), 0",
+            })};
+}
+
+sql::UnitText inbox_purge() {
+    return {.statements = weave_all({
+                R"(DELETE FROM {key}
+           WHERE (source, message_id) IN (
+               SELECT source, message_id FROM {key} INDEXED BY {key_done}
+               WHERE state = 2 AND last_seen <= @now - :older_us ORDER BY last_seen LIMIT :batch))",
+                "SELECT changes(), 0",
+            })};
+}
+
+sql::UnitText counts(Queue queue) {
+    // Writers take turns, so the oldest message is the one with the lowest number; in the inbox a
+    // message may have been heard of long before it was queued.
+    constexpr std::string_view outbox_rest = R"(
+               (SELECT count(*) FROM {waiting} INDEXED BY {waiting_dead} WHERE state = 3) AS dead, 0 AS seen,
+               (SELECT min(created_at) FROM (
+                    SELECT * FROM (SELECT created_at FROM {live} ORDER BY seq LIMIT 1)
+                    UNION ALL
+                    SELECT * FROM (SELECT created_at FROM {waiting} WHERE state = 0 ORDER BY seq LIMIT 1))) AS oldest)";
+    constexpr std::string_view inbox_rest = R"(
+               (SELECT count(*) FROM {key} INDEXED BY {key_open} WHERE state <> 2 AND state = 3) AS dead,
+               (SELECT count(*) FROM {key} INDEXED BY {key_open} WHERE state <> 2 AND state = 4) AS seen,
+               (SELECT first_seen FROM {key} INDEXED BY {key_open}
+                WHERE state <> 2 AND state = 0 AND seq IS NOT NULL ORDER BY first_seen LIMIT 1) AS oldest)";
+    std::string text =
+        R"(SELECT queued - in_progress, in_progress, dead, seen, retrying, oldest FROM (
+        SELECT (SELECT count(*) FROM {live})
+                + (SELECT count(*) FROM {waiting} INDEXED BY {waiting_due} WHERE state = 0 AND priority >= 0)
+                + (SELECT count(*) FROM {waiting} INDEXED BY {waiting_low} WHERE state = 0 AND priority < 0) AS queued,
+               (SELECT count(*) FROM {lease} AS l INDEXED BY {lease_by_end}
+                WHERE l.locked_until > @now
+                  AND (EXISTS (SELECT 1 FROM {live} AS m WHERE m.seq = l.seq)
+                       OR EXISTS (SELECT 1 FROM {waiting} AS m WHERE m.seq = l.seq AND m.state = 0)))
+                + (SELECT count(*) FROM {live} AS m INDEXED BY {live_born}
+                   WHERE m.born_until > @now AND @free) AS in_progress,
+               (SELECT count(*) FROM {waiting} AS m INDEXED BY {waiting_retrying}
+                WHERE m.state = 0 AND m.retry_count > 0
+                  AND NOT EXISTS (SELECT 1 FROM {lease} AS l
+                                  WHERE l.seq = m.seq AND l.locked_until > @now)) AS retrying,)";
+    text.append(queue == Queue::outbox ? outbox_rest : inbox_rest).append(")");
+    return {.statements = {weave(text)}};
+}
+
+}  // namespace
+
+sql::QueueTexts queue_texts(Queue queue) {
+    const bool outbox = queue == Queue::outbox;
+    return {.claim = claim_text(queue),
+            .ack = outbox ? outbox_ack() : inbox_ack(),
+            .retry = retry(queue),
+            .fail = fail(queue),
+            .extend = extend(),
+            .reap = reap_text(),
+            .redrive = redrive(queue),
+            .purge = outbox ? outbox_purge() : inbox_purge(),
+            .counts = counts(queue),
+            .find = std::string("SELECT ").append(sql::message_columns).append(" FROM {view}")};
+}
+
+}  // namespace postroom::sqlite
