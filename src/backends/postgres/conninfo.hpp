@@ -1,0 +1,32 @@
+// Conninfo: a connection string with our defaults added.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "postroom/open_store.hpp"
+
+namespace postroom::postgres {
+
+class Conninfo {
+public:
+    // Throws std::invalid_argument for a string that libpq cannot parse; its text repeats nothing
+    // of the string.
+    Conninfo(const std::string& conninfo, const OpenOptions& options);
+
+    // Keywords and values as PQconnectdbParams takes them.
+    const std::map<std::string, std::string>& settings() const { return settings_; }
+
+    // postgresql://host:port/database, without user and password.
+    std::string peer() const;
+
+private:
+    void set_default(const std::string& keyword, const std::string& value);
+    std::string value_or(const std::string& keyword, const char* variable,
+                         const char* otherwise) const;
+    bool leads_elsewhere() const;
+
+    std::map<std::string, std::string> settings_;
+};
+
+}  // namespace postroom::postgres

@@ -1,0 +1,11 @@
+// The SQL texts of PostgreSQL. The rules themselves live in the functions that the migrations
+// install.
+#pragma once
+
+#include "sql/dialect.hpp"
+
+namespace postroom::postgres {
+
+sql::Dialect make_dialect();
+
+}  // namespace postroom::postgres

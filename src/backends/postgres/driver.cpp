@@ -1,0 +1,138 @@
+#include "backends/postgres/driver.hpp"
+
+#include <fmt/format.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+#include "backends/postgres/encoding.hpp"
+#include "backends/postgres/errors.hpp"
+#include "backends/postgres/pipeline.hpp"
+
+namespace postroom::postgres {
+
+namespace {
+
+constexpr int version_min = 150000;
+constexpr int text_results = 0;
+constexpr const char* begin_statement = "BEGIN ISOLATION LEVEL READ COMMITTED";
+
+bool succeeded(const PGresult* result) {
+    const ExecStatusType status = PQresultStatus(result);
+    return status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK || status == PGRES_EMPTY_QUERY;
+}
+
+// Throws what went wrong, if anything did.
+void check(const PGconn& connection, const PGresult* result, ErrorKind when_broken) {
+    if (succeeded(result)) return;
+    if (sqlstate_of(result).empty()) throw broken_connection(connection, when_broken);
+    throw server_error(*result);
+}
+
+// Notices of the server (existing objects, truncated names) are not for the application's standard
+// error.
+void ignore_notice(void*, const PGresult*) {}
+
+}  // namespace
+
+std::unique_ptr<OwnConnection> OwnConnection::open(const Conninfo& conninfo, bool pooled) {
+    std::vector<const char*> keywords;
+    std::vector<const char*> values;
+    for (const auto& [keyword, value] : conninfo.settings()) {
+        keywords.push_back(keyword.c_str());
+        values.push_back(value.c_str());
+    }
+    keywords.push_back(nullptr);
+    values.push_back(nullptr);
+    std::unique_ptr<OwnConnection> connection(
+        new OwnConnection(PQconnectdbParams(keywords.data(), values.data(), 0), pooled));
+    PGconn* const native = connection->native();
+    if (native == nullptr) throw std::bad_alloc();
+    if (PQstatus(native) != CONNECTION_OK) throw broken_connection(*native, ErrorKind::unavailable);
+    if (PQserverVersion(native) < version_min) {
+        throw Error(ErrorKind::rejected,
+                    fmt::format("the server has version {}; 15 or newer is needed",
+                                PQparameterStatus(native, "server_version")));
+    }
+    PQsetNoticeReceiver(native, ignore_notice, nullptr);
+    if (PQsetnonblocking(native, 1) != 0) throw broken_connection(*native, ErrorKind::unavailable);
+    return connection;
+}
+
+OwnConnection::~OwnConnection() = default;
+
+void OwnConnection::run(sql::Bracket bracket, std::span<const sql::Call> calls,
+                        const sql::OnRow& on_row) {
+    const bool own = bracket == sql::Bracket::transaction;
+    const bool explicit_transaction = own && calls.size() > 1;
+    try {
+        Pipeline pipeline(*this, on_row);
+        if (explicit_transaction) pipeline.send_command(begin_statement);
+        for (std::size_t i = 0; i < calls.size(); ++i) {
+            pipeline.send(i, calls[i]);
+            if (bracket == sql::Bracket::separate) pipeline.send_sync(true);
+        }
+        if (explicit_transaction) pipeline.send_commit();
+        if (bracket != sql::Bracket::separate) pipeline.send_sync(own);
+        pipeline.finish();
+    } catch (...) {
+        if (explicit_transaction && !broken_ && in_transaction()) rollback();
+        throw;
+    }
+}
+
+Result OwnConnection::simple(const char* sql, ErrorKind when_broken) {
+    Result result(PQexec(connection_.get(), sql));
+    if (PQstatus(connection_.get()) != CONNECTION_OK) broken_ = true;
+    check(*connection_, result.get(), when_broken);
+    return result;
+}
+
+void OwnConnection::begin() { simple(begin_statement, ErrorKind::unavailable); }
+
+void OwnConnection::commit() {
+    const Result result = simple("COMMIT", ErrorKind::outcome_unknown);
+    if (std::strcmp(PQcmdStatus(result.get()), "COMMIT") != 0) {
+        throw Error(ErrorKind::rejected, "the transaction had failed and was rolled back");
+    }
+}
+
+void OwnConnection::rollback() { simple("ROLLBACK", ErrorKind::unavailable); }
+
+bool OwnConnection::in_transaction() const {
+    const PGTransactionStatusType status = PQtransactionStatus(connection_.get());
+    return status == PQTRANS_INTRANS || status == PQTRANS_INERROR || status == PQTRANS_ACTIVE;
+}
+
+SqlRows OwnConnection::execute(const SqlStatement& statement) {
+    const ParamList params(statement.params);
+    const Result result(PQexecParams(connection_.get(), statement.sql.c_str(), params.count(),
+                                     nullptr, params.values(), params.lengths(), params.formats(),
+                                     text_results));
+    if (PQstatus(connection_.get()) != CONNECTION_OK) broken_ = true;
+    check(*connection_, result.get(), ErrorKind::unavailable);
+    return text_rows(*result);
+}
+
+void OwnConnection::execute_script(const std::string& script) {
+    simple(script.c_str(), in_transaction() ? ErrorKind::unavailable : ErrorKind::outcome_unknown);
+}
+
+bool OwnConnection::healthy() const {
+    PGconn* const connection = connection_.get();
+    // What a server says while nobody asks is usually goodbye: taken in, then looked for the end of
+    // the stream.
+    for (int round = 0; round < 2; ++round) {
+        if (broken_ || PQstatus(connection) != CONNECTION_OK) return false;
+        char byte = 0;
+        const ssize_t got = ::recv(PQsocket(connection), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+        if (got == 0) return false;
+        if (got < 0) return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
+        if (PQconsumeInput(connection) != 1) return false;
+    }
+    return PQstatus(connection) == CONNECTION_OK;
+}
+
+}  // namespace postroom::postgres

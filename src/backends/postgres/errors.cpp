@@ -1,0 +1,69 @@
+#include "backends/postgres/errors.hpp"
+
+#include <fmt/format.h>
+
+namespace postroom::postgres {
+
+namespace {
+
+std::string_view field(const PGresult& result, int code) {
+    const char* const text = PQresultErrorField(&result, code);
+    return text == nullptr ? std::string_view{} : std::string_view{text};
+}
+
+std::string_view hint_for(std::string_view sqlstate) {
+    if (sqlstate == "42P01" || sqlstate == "3F000" || sqlstate == "42883") {
+        return "; is the schema deployed (deploy_schema)?";
+    }
+    if (sqlstate == "26000" || sqlstate == "42P05") {
+        return "; behind a transaction pooler open the store with pooled = true";
+    }
+    return {};
+}
+
+// Their texts quote the value that was refused.
+bool quotes_values(std::string_view sqlstate) {
+    return sqlstate == "22P02" || sqlstate == "22007" || sqlstate == "22008";
+}
+
+}  // namespace
+
+ErrorKind kind_of(std::string_view sqlstate) {
+    const std::string_view cls = sqlstate.substr(0, 2);
+    if (sqlstate == "40001" || sqlstate == "40P01" || sqlstate == "55P03")
+        return ErrorKind::conflict;
+    if (sqlstate == "40003") return ErrorKind::outcome_unknown;
+    // Connection lost, server going down or starting, out of resources, cancelled or timed out, a
+    // standby.
+    if (sqlstate.empty() || cls == "08" || cls == "53" || cls == "57" || sqlstate == "25006") {
+        return ErrorKind::unavailable;
+    }
+    if (cls == "25") return ErrorKind::misuse;
+    return ErrorKind::rejected;
+}
+
+std::string_view sqlstate_of(const PGresult* result) {
+    return result == nullptr ? std::string_view{} : field(*result, PG_DIAG_SQLSTATE);
+}
+
+std::string describe(const PGresult& result) {
+    const std::string_view sqlstate = field(result, PG_DIAG_SQLSTATE);
+    const std::string_view words =
+        quotes_values(sqlstate) ? "invalid input value" : field(result, PG_DIAG_MESSAGE_PRIMARY);
+    return fmt::format("{} (SQLSTATE {}){}", words, sqlstate, hint_for(sqlstate));
+}
+
+Error server_error(const PGresult& result) {
+    return {kind_of(field(result, PG_DIAG_SQLSTATE)), describe(result)};
+}
+
+Error broken_connection(const PGconn& connection, ErrorKind kind) {
+    std::string words = PQerrorMessage(&connection);
+    while (!words.empty() && (words.back() == '\n' || words.back() == ' ')) words.pop_back();
+    for (char& c : words) c = c == '\n' ? ' ' : c;
+    if (words.empty()) words = "the connection was closed";
+    if (kind == ErrorKind::outcome_unknown) words = "connection lost while committing: " + words;
+    return {kind, words};
+}
+
+}  // namespace postroom::postgres

@@ -1,0 +1,102 @@
+-- The tables that both queues share. Locks: none on existing tables. Way back: DROP the objects named here.
+
+-- One source of numbers for live and waiting; 58 bits fit into a work-item id.
+CREATE SEQUENCE {number} AS bigint MAXVALUE 288230376151711743;
+
+-- Fresh messages. Rows are only ever inserted and deleted: a claim writes a lease, never the message.
+-- A plain INSERT (topic, payload) works: everything else has a default.
+CREATE TABLE {live} (
+    seq             bigint NOT NULL DEFAULT nextval('{number}'),
+    nonce           bigint NOT NULL DEFAULT hashtextextended(gen_random_uuid()::text, 0),
+    created_at      timestamptz NOT NULL DEFAULT statement_timestamp(),
+    lease_id        bigint,
+    born_until      timestamptz,
+    occurred_at     timestamptz,
+    due_time        timestamptz,
+    expires_at      timestamptz,
+    owner           uuid,
+    priority        integer NOT NULL DEFAULT 0,
+    max_attempts    integer,
+    message_id      text COLLATE "C" NOT NULL DEFAULT gen_random_uuid()::text,
+    topic           text COLLATE "C" NOT NULL,
+    tenant_id       text COLLATE "C" NOT NULL DEFAULT '',
+    correlation_id  text,
+    idempotency_key text COLLATE "C",
+    aggregate_type  text COLLATE "C" NOT NULL DEFAULT '__GLOBAL__',
+    aggregate_id    text COLLATE "C",
+    ordering_key    text COLLATE "C",
+    source          text COLLATE "C",
+    hash            bytea,
+    content_type    text NOT NULL DEFAULT 'application/json',
+    headers         json,
+    payload         bytea NOT NULL,
+    CONSTRAINT "{queue}_live_pk" PRIMARY KEY (seq),
+    CONSTRAINT topic_length CHECK (char_length(topic) BETWEEN 1 AND 255),
+    CONSTRAINT priority_not_low CHECK (priority >= 0),
+    CONSTRAINT max_attempts_positive CHECK (max_attempts > 0),
+    CONSTRAINT due_already CHECK (due_time <= created_at),
+    CONSTRAINT headers_object CHECK (json_typeof(headers) = 'object'),
+    CONSTRAINT born_complete CHECK ((born_until IS NULL) = (lease_id IS NULL)
+                                    AND (born_until IS NULL) = (owner IS NULL))
+);
+CREATE INDEX "{queue}_live_urgent" ON {live} (priority DESC, seq) WHERE priority > 0;
+
+-- Everything exceptional: deferred, retrying, lost, released, low priority, dead.
+CREATE TABLE {waiting} (
+    seq             bigint NOT NULL DEFAULT nextval('{number}'),
+    nonce           bigint NOT NULL DEFAULT hashtextextended(gen_random_uuid()::text, 0),
+    created_at      timestamptz NOT NULL DEFAULT statement_timestamp(),
+    available_at    timestamptz NOT NULL DEFAULT statement_timestamp(),
+    occurred_at     timestamptz,
+    due_time        timestamptz,
+    expires_at      timestamptz,
+    priority        integer NOT NULL DEFAULT 0,
+    max_attempts    integer,
+    retry_count     integer NOT NULL DEFAULT 0,
+    lost_count      integer NOT NULL DEFAULT 0,
+    state           smallint NOT NULL DEFAULT 0,
+    message_id      text COLLATE "C" NOT NULL DEFAULT gen_random_uuid()::text,
+    topic           text COLLATE "C" NOT NULL,
+    tenant_id       text COLLATE "C" NOT NULL DEFAULT '',
+    correlation_id  text,
+    idempotency_key text COLLATE "C",
+    aggregate_type  text COLLATE "C" NOT NULL DEFAULT '__GLOBAL__',
+    aggregate_id    text COLLATE "C",
+    ordering_key    text COLLATE "C",
+    source          text COLLATE "C",
+    hash            bytea,
+    content_type    text NOT NULL DEFAULT 'application/json',
+    dead_reason     text,
+    last_error      text,
+    headers         json,
+    payload         bytea NOT NULL,
+    CONSTRAINT "{queue}_waiting_pk" PRIMARY KEY (seq),
+    CONSTRAINT topic_length CHECK (char_length(topic) BETWEEN 1 AND 255),
+    CONSTRAINT max_attempts_positive CHECK (max_attempts > 0),
+    CONSTRAINT headers_object CHECK (json_typeof(headers) = 'object'),
+    CONSTRAINT state_known CHECK (state IN (0, 3))
+);
+CREATE INDEX "{queue}_waiting_due" ON {waiting} (available_at, seq) WHERE state = 0 AND priority >= 0;
+CREATE INDEX "{queue}_waiting_low" ON {waiting} (available_at, seq) WHERE state = 0 AND priority < 0;
+
+-- Leases of claims. Unlogged: a claim writes no WAL and waits for no flush. After a crash or a fail-over the
+-- table is empty, and nothing needs to notice: every message is simply claimable again.
+CREATE UNLOGGED TABLE {lease} (
+    seq          bigint NOT NULL,
+    lease_id     bigint NOT NULL,
+    locked_until timestamptz NOT NULL,
+    owner        uuid NOT NULL,
+    CONSTRAINT "{queue}_lease_pk" PRIMARY KEY (seq)
+);
+CREATE INDEX "{queue}_lease_by_id" ON {lease} (lease_id);
+
+-- Shared notes of all claimers, as unlogged sequences: setval() leaves no dead versions behind, costs no WAL,
+-- and a crash resets them together with the leases, so that they never disagree. Times are milliseconds.
+CREATE UNLOGGED SEQUENCE {mark};         -- claims look for fresh messages from here
+CREATE UNLOGGED SEQUENCE {floor};        -- no number below can become claimable any more
+CREATE UNLOGGED SEQUENCE {tick_number};  -- last number handed out, and ...
+CREATE UNLOGGED SEQUENCE {tick_xid};     -- ... the transaction id then: once all older ones ended, it is final
+CREATE UNLOGGED SEQUENCE {born_mark};    -- no message born leased below
+CREATE UNLOGGED SEQUENCE {look_at};      -- when to look for late commits and expired leases next
+CREATE UNLOGGED SEQUENCE {full_look_at}; -- when to do so from the first number on
+CREATE UNLOGGED SEQUENCE {lease_due};    -- no lease runs out before

@@ -1,0 +1,189 @@
+-- Functions that keep a queue in order: parking, taking back what was lost, looking for late commits.
+--
+-- All functions of this schema run with the rights of the caller, name every object with its schema, and carry
+-- their plan settings with them, so that neither search_path nor statistics of the moment change what they do.
+-- Each table is reached by its own index condition (= ANY, scalar sub-select); there are no joins to go wrong.
+
+-- Moves messages from live to waiting. Whoever calls it holds the messages: a lease, a row lock. Without a
+-- time they keep the one they had.
+CREATE FUNCTION {park}(in_seqs bigint[], in_available_at timestamptz, in_state smallint, in_reason text,
+                       in_retries integer, in_losses integer, in_error text)
+RETURNS bigint LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
+SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off SET jit = off
+AS $$
+DECLARE
+    moved bigint;
+BEGIN
+    WITH gone AS (
+        DELETE FROM {live} v WHERE v.seq = ANY (in_seqs) RETURNING v.*
+    )
+    INSERT INTO {waiting} (
+        seq, nonce, created_at, available_at, occurred_at, due_time, expires_at, priority, max_attempts,
+        retry_count, lost_count, state, message_id, topic, tenant_id, correlation_id, idempotency_key,
+        aggregate_type, aggregate_id, ordering_key, source, hash, content_type, dead_reason, last_error,
+        headers, payload)
+    SELECT g.seq, g.nonce, g.created_at, coalesce(in_available_at, g.due_time, g.created_at), g.occurred_at, g.due_time, g.expires_at, g.priority,
+           g.max_attempts, in_retries, in_losses, in_state, g.message_id, g.topic, g.tenant_id,
+           g.correlation_id, g.idempotency_key, g.aggregate_type, g.aggregate_id, g.ordering_key, g.source,
+           g.hash, g.content_type, in_reason, in_error, g.headers, g.payload
+      FROM gone g;
+    GET DIAGNOSTICS moved = ROW_COUNT;
+    RETURN moved;
+END $$;
+
+-- Takes back up to in_limit leases that have run out. A row that somebody settles or changes at this moment is
+-- skipped, and so nobody is waited for. A stale ack that comes later finds no lease and changes nothing.
+CREATE FUNCTION {take_back}(in_limit bigint) RETURNS bigint LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
+SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off SET jit = off
+AS $$
+DECLARE
+    at timestamptz := clock_timestamp();
+    expired bigint[];
+    in_live bigint[];
+    in_waiting bigint[];
+    elsewhere bigint[];
+BEGIN
+    expired := ARRAY(SELECT l.seq FROM {lease} l WHERE l.locked_until <= at
+                      ORDER BY l.seq LIMIT in_limit FOR UPDATE SKIP LOCKED);
+    IF cardinality(expired) = 0 THEN
+        RETURN 0;
+    END IF;
+    in_live := ARRAY(SELECT v.seq FROM {live} v WHERE v.seq = ANY (expired) FOR UPDATE SKIP LOCKED);
+    in_waiting := ARRAY(SELECT w.seq FROM {waiting} w WHERE w.seq = ANY (expired) FOR UPDATE SKIP LOCKED);
+    PERFORM {park}(in_live, at, 0::smallint, NULL, 0, 1, NULL);
+    UPDATE {waiting} w
+       SET lost_count = w.lost_count + 1, available_at = at
+     WHERE w.seq = ANY (in_waiting) AND w.state = 0;
+    -- Leases of messages that are gone go too; those of messages locked by others stay for the next time.
+    elsewhere := ARRAY(
+        SELECT e FROM unnest(expired) e
+         WHERE e <> ALL (in_live) AND e <> ALL (in_waiting)
+           AND ((SELECT v.seq FROM {live} v WHERE v.seq = e) IS NOT NULL
+                OR (SELECT w.seq FROM {waiting} w WHERE w.seq = e) IS NOT NULL));
+    DELETE FROM {lease} l WHERE l.seq = ANY (expired) AND l.seq <> ALL (elsewhere);
+    RETURN cardinality(in_live) + cardinality(in_waiting);
+END $$;
+
+-- The same for messages born leased whose time is over and that have no lease of their own.
+CREATE FUNCTION {take_born}(in_from bigint, in_limit bigint) RETURNS bigint LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
+SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off SET jit = off
+AS $$
+DECLARE
+    at timestamptz := clock_timestamp();
+    expired bigint[];
+BEGIN
+    expired := ARRAY(SELECT v.seq FROM {live} v
+                      WHERE v.seq >= in_from AND v.born_until <= at
+                        AND (SELECT l.seq FROM {lease} l WHERE l.seq = v.seq) IS NULL
+                      ORDER BY v.seq LIMIT in_limit FOR UPDATE SKIP LOCKED);
+    IF cardinality(expired) = 0 THEN
+        RETURN 0;
+    END IF;
+    RETURN {park}(expired, at, 0::smallint, NULL, 0, 1, NULL);
+END $$;
+
+CREATE FUNCTION {do_reap}(in_limit bigint) RETURNS bigint LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    reaped bigint := {take_back}(in_limit);
+BEGIN
+    IF reaped < in_limit THEN
+        reaped := reaped + {take_born}(0, in_limit - reaped);
+    END IF;
+    RETURN reaped;
+END $$;
+
+-- The janitor's round, ridden by claims before they take the lock. Finds what claims alone would miss:
+--   * expired leases and messages born leased whose time is over: moved to waiting at once;
+--   * messages that were committed below the mark after it had passed them, or whose claim was rolled back
+--     (setval() is not): lower_to is the first of them.
+-- One round at a time. Normally it looks from a floor: when every transaction has ended that was running when
+-- some number was the last handed out, all numbers up to it are final. As a number can be drawn before its
+-- transaction has an id, every 30 s it looks from the first number on. The more numbers a round goes through,
+-- the longer the next one waits, so that rounds cost little whatever the number of pollers; with fewer than
+-- 40,000 numbers in doubt that is at most a second.
+CREATE FUNCTION {look}(in_limit bigint, OUT lower_to bigint, OUT raise_to bigint, OUT leases boolean,
+                       OUT full_until bigint)
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
+SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off SET jit = off
+AS $$
+DECLARE
+    numbers_per_ms CONSTANT bigint := 40;
+    now_ms bigint := (extract(epoch FROM clock_timestamp()) * 1000)::bigint;
+    next_ms bigint := coalesce(pg_sequence_last_value('{look_at}'), 0);
+    full_ms bigint := coalesce(pg_sequence_last_value('{full_look_at}'), 0);
+    due_ms bigint := coalesce(pg_sequence_last_value('{lease_due}'), 0);
+    mark bigint := coalesce(pg_sequence_last_value('{mark}'), 1);
+    full_round boolean;
+    settled boolean;
+    old_number bigint;
+    old_xid bigint;
+    new_number bigint;
+    new_xid bigint;
+    low bigint := 0;
+    high bigint;
+    born_low bigint := 0;
+    first_born bigint;
+    pause_ms bigint;
+BEGIN
+    -- A time further ahead than it is ever set means that the clock was put back.
+    leases := now_ms >= due_ms OR due_ms > now_ms + 30000;
+    IF NOT leases AND now_ms < next_ms AND next_ms <= now_ms + 30000 THEN
+        RETURN;
+    END IF;
+    IF NOT pg_try_advisory_xact_lock(hashtextextended('postroom look {lock}', 0)) THEN
+        leases := false;
+        RETURN;
+    END IF;
+    IF leases THEN
+        PERFORM {take_back}(in_limit);
+    END IF;
+    IF now_ms < next_ms AND next_ms <= now_ms + 30000 THEN
+        RETURN;
+    END IF;
+    full_round := now_ms >= full_ms OR full_ms > now_ms + 600000;
+    IF NOT full_round THEN
+        low := coalesce(pg_sequence_last_value('{floor}'), 0);
+        born_low := coalesce(pg_sequence_last_value('{born_mark}'), 0);
+    END IF;
+
+    -- A number is read before the transaction id that makes it final.
+    old_number := coalesce(pg_sequence_last_value('{tick_number}'), 0);
+    old_xid := pg_sequence_last_value('{tick_xid}');
+    settled := coalesce(pg_snapshot_xmin(pg_current_snapshot())::text::bigint >= old_xid, false);
+    new_number := coalesce(pg_sequence_last_value('{number}'), 0);
+    new_xid := pg_snapshot_xmax(pg_current_snapshot())::text::bigint;
+
+    high := CASE WHEN settled THEN greatest(mark, old_number + 1) ELSE mark END;
+    lower_to := (SELECT v.seq FROM {live} v
+                  WHERE v.seq >= low AND v.seq < high AND v.born_until IS NULL
+                    AND (SELECT l.seq FROM {lease} l WHERE l.seq = v.seq) IS NULL
+                  ORDER BY v.seq LIMIT 1);
+    first_born := (SELECT v.seq FROM {live} v WHERE v.seq >= born_low AND v.born_until IS NOT NULL
+                    ORDER BY v.seq LIMIT 1);
+    IF first_born IS NOT NULL THEN
+        PERFORM {take_born}(first_born, in_limit);
+    END IF;
+    IF settled THEN
+        raise_to := least(coalesce(lower_to, old_number + 1), old_number + 1);
+        PERFORM setval('{floor}', greatest(1, raise_to));
+        PERFORM setval('{born_mark}', greatest(1, least(coalesce(first_born, old_number + 1), old_number + 1)));
+    END IF;
+
+    -- Should this end between the two, an old number with a new transaction id is merely cautious.
+    PERFORM setval('{tick_xid}', greatest(1, new_xid));
+    PERFORM setval('{tick_number}', greatest(1, new_number));
+    pause_ms := least(30000, greatest(5, (greatest(0, coalesce(lower_to, high) - low)
+                                          + greatest(0, new_number - born_low)) / numbers_per_ms));
+    IF full_round THEN
+        pause_ms := least(1000, pause_ms);
+        full_until := now_ms + least(600000, greatest(30000, 20 * (
+            (extract(epoch FROM clock_timestamp()) * 1000)::bigint - now_ms)));
+    END IF;
+    PERFORM setval('{look_at}', (extract(epoch FROM clock_timestamp()) * 1000)::bigint + pause_ms);
+END $$;

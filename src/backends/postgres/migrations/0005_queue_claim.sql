@@ -1,0 +1,138 @@
+-- Claim: choose and lease. Messages are read in a transaction of their own afterwards (do_read), so that
+-- nothing large moves, and no client is waited for, while the claim lock is held.
+
+CREATE FUNCTION {do_claim}(in_owner uuid, in_lease_id bigint, in_lease_us bigint, in_batch bigint,
+                           in_turn bigint, in_relaxed boolean)
+RETURNS bigint LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
+SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off SET jit = off
+AS $$
+DECLARE
+    -- Claims look this many numbers below the mark: that finds nearly all commits which come in late.
+    slack CONSTANT bigint := 100;
+    by_age CONSTANT boolean := in_turn % 4 = 3;
+    found record;
+    at timestamptz;
+    until timestamptz;
+    mark bigint;
+    old_mark bigint;
+    room bigint := in_batch;
+    due bigint[];
+    low bigint[];
+    fresh bigint[];
+    due_share bigint;
+    taken bigint;
+    due_ms bigint;
+    lease_ms bigint;
+    first_end timestamptz;
+BEGIN
+    IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
+        RAISE EXCEPTION 'a claim needs READ COMMITTED: under % it would deliver settled messages again',
+            upper(current_setting('transaction_isolation')) USING ERRCODE = 'invalid_transaction_state';
+    END IF;
+    -- The claim lock is held to the end of the transaction. A driver may take a moment between the messages of
+    -- one statement, so a young transaction without writes passes.
+    IF pg_current_xact_id_if_assigned() IS NOT NULL
+       OR statement_timestamp() - transaction_timestamp() > interval '1 second' THEN
+        RAISE EXCEPTION 'a claim must be a transaction of its own: it would keep all other claims waiting'
+            USING ERRCODE = 'active_sql_transaction';
+    END IF;
+    IF in_relaxed THEN
+        -- A claim that a crash undoes was no claim. Local to this transaction, which is the claim's own.
+        PERFORM set_config('synchronous_commit', 'off', true);
+    END IF;
+
+    found := {look}(greatest(in_batch, 100));
+
+    -- A statement of its own: those below must see what the claims before this one committed.
+    PERFORM pg_advisory_xact_lock(hashtextextended('postroom claim {lock}', 0));
+    at := clock_timestamp();
+    until := at + in_lease_us * interval '1 microsecond';
+    old_mark := coalesce(pg_sequence_last_value('{mark}'), 1);
+    mark := old_mark;
+    IF found.lower_to < mark THEN
+        -- Unless the claim that was under way when we looked has leased it.
+        IF (SELECT v.seq FROM {live} v WHERE v.seq = found.lower_to
+               AND (SELECT l.seq FROM {lease} l WHERE l.seq = v.seq) IS NULL) IS NOT NULL THEN
+            mark := found.lower_to;
+        END IF;
+    ELSIF found.raise_to > mark THEN
+        mark := found.raise_to;
+    END IF;
+
+    IF NOT by_age THEN
+        INSERT INTO {lease} (seq, lease_id, locked_until, owner)
+        SELECT u.seq, in_lease_id, until, in_owner
+          FROM (SELECT v.seq FROM {live} v
+                 WHERE v.priority > 0 AND v.born_until IS NULL
+                   AND (SELECT l.seq FROM {lease} l WHERE l.seq = v.seq) IS NULL
+                 ORDER BY v.priority DESC, v.seq LIMIT room FOR UPDATE SKIP LOCKED) u;
+        GET DIAGNOSTICS taken = ROW_COUNT;
+        room := room - taken;
+    END IF;
+
+    -- Due and fresh messages share what is left; the odd one goes to either in turn.
+    due := ARRAY(SELECT w.seq FROM {waiting} w
+                  WHERE w.state = 0 AND w.priority >= 0 AND w.available_at <= at
+                    AND (SELECT l.seq FROM {lease} l WHERE l.seq = w.seq) IS NULL
+                  ORDER BY w.available_at, w.seq LIMIT room FOR UPDATE SKIP LOCKED);
+    IF by_age THEN
+        low := ARRAY(SELECT w.seq FROM {waiting} w
+                      WHERE w.state = 0 AND w.priority < 0 AND w.available_at <= at
+                        AND (SELECT l.seq FROM {lease} l WHERE l.seq = w.seq) IS NULL
+                      ORDER BY w.available_at, w.seq LIMIT room FOR UPDATE SKIP LOCKED);
+        IF cardinality(low) > 0 THEN
+            due := ARRAY(SELECT w.seq FROM {waiting} w WHERE w.seq = ANY (due || low)
+                          ORDER BY w.available_at, w.seq LIMIT room);
+        END IF;
+    END IF;
+    due_share := least(cardinality(due), (room + in_turn / 4) / 2);
+    IF {locks_rows}() THEN
+        fresh := ARRAY(SELECT v.seq FROM {live} v
+                        WHERE v.seq >= mark - slack AND v.born_until IS NULL
+                          AND (SELECT l.seq FROM {lease} l WHERE l.seq = v.seq) IS NULL
+                        ORDER BY v.seq LIMIT room - due_share FOR UPDATE SKIP LOCKED);
+    ELSE
+        fresh := ARRAY(SELECT v.seq FROM {live} v
+                        WHERE v.seq >= mark - slack AND v.born_until IS NULL
+                          AND (SELECT l.seq FROM {lease} l WHERE l.seq = v.seq) IS NULL
+                        ORDER BY v.seq LIMIT room - due_share);
+    END IF;
+    due := due[1:room - cardinality(fresh)];
+    room := room - cardinality(fresh) - cardinality(due);
+    INSERT INTO {lease} (seq, lease_id, locked_until, owner)
+    SELECT u, in_lease_id, until, in_owner FROM unnest(fresh || due) u;
+
+    IF room > 0 AND NOT by_age THEN
+        INSERT INTO {lease} (seq, lease_id, locked_until, owner)
+        SELECT u.seq, in_lease_id, until, in_owner
+          FROM (SELECT w.seq FROM {waiting} w
+                 WHERE w.state = 0 AND w.priority < 0 AND w.available_at <= at
+                   AND (SELECT l.seq FROM {lease} l WHERE l.seq = w.seq) IS NULL
+                 ORDER BY w.available_at, w.seq LIMIT room FOR UPDATE SKIP LOCKED) u;
+        GET DIAGNOSTICS taken = ROW_COUNT;
+        room := room - taken;
+    END IF;
+
+    -- setval() survives a rollback. A mark too high is lowered by the next look; times too late are bounded.
+    IF cardinality(fresh) > 0 THEN
+        mark := greatest(mark, fresh[cardinality(fresh)] + 1);
+    END IF;
+    IF mark <> old_mark THEN
+        PERFORM setval('{mark}', greatest(1, mark));
+    END IF;
+    lease_ms := (extract(epoch FROM until) * 1000)::bigint;
+    due_ms := coalesce(pg_sequence_last_value('{lease_due}'), 0);
+    IF found.leases THEN
+        first_end := (SELECT min(l.locked_until) FROM {lease} l WHERE l.seq > 0);
+        due_ms := least(coalesce((extract(epoch FROM first_end) * 1000)::bigint + 1, lease_ms),
+                        (extract(epoch FROM at) * 1000)::bigint + 30000);
+        PERFORM setval('{lease_due}', greatest(1, due_ms));
+    ELSIF room < in_batch AND lease_ms < due_ms THEN
+        PERFORM setval('{lease_due}', greatest(1, lease_ms));
+    END IF;
+    IF found.full_until IS NOT NULL THEN
+        PERFORM setval('{full_look_at}', found.full_until);
+    END IF;
+    RETURN in_batch - room;
+END $$;

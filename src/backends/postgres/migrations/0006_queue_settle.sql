@@ -1,0 +1,166 @@
+-- Settling what a lease holds, and what operators do with dead messages. Each verb acts only where the lease
+-- stands: a lease row with that id, or a message born with it that nobody has taken over. An expired lease
+-- that nobody took back yet still stands.
+
+-- The message that in_lease_id holds: locks it and drops the lease. NULL: the lease is lost.
+-- Otherwise true when the message is in live, false when it is in waiting.
+CREATE FUNCTION {take_lease}(in_seq bigint, in_nonce bigint, in_lease_id bigint)
+RETURNS boolean LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
+SET enable_bitmapscan = off SET jit = off
+AS $$
+DECLARE
+    in_live boolean;
+BEGIN
+    PERFORM FROM {lease} l WHERE l.seq = in_seq AND l.lease_id = in_lease_id FOR UPDATE;
+    IF NOT FOUND THEN
+        PERFORM FROM {live} v
+          WHERE v.seq = in_seq AND v.nonce = in_nonce AND v.lease_id = in_lease_id
+            AND (SELECT l.seq FROM {lease} l WHERE l.seq = v.seq) IS NULL
+            FOR UPDATE;
+        RETURN CASE WHEN FOUND THEN true END;
+    END IF;
+    PERFORM FROM {live} v WHERE v.seq = in_seq AND v.nonce = in_nonce FOR UPDATE;
+    in_live := FOUND;
+    IF NOT in_live THEN
+        PERFORM FROM {waiting} w WHERE w.seq = in_seq AND w.nonce = in_nonce FOR UPDATE;
+        IF NOT FOUND THEN
+            RETURN NULL;
+        END IF;
+    END IF;
+    DELETE FROM {lease} l WHERE l.seq = in_seq;
+    RETURN in_live;
+END $$;
+
+CREATE FUNCTION {do_retry}(in_seq bigint, in_nonce bigint, in_lease_id bigint, in_error text,
+                           in_delay_us bigint, in_count_attempt bigint, in_max_attempts bigint)
+RETURNS TABLE (seq bigint, state smallint) LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
+SET enable_bitmapscan = off SET jit = off
+AS $$
+DECLARE
+    in_live boolean := {take_lease}(in_seq, in_nonce, in_lease_id);
+    available timestamptz := clock_timestamp() + in_delay_us * interval '1 microsecond';
+    retries bigint := in_count_attempt;
+    attempts_max bigint;
+    dead boolean;
+    new_state smallint;
+BEGIN
+    IF in_live IS NULL THEN
+        RETURN;
+    END IF;
+    IF in_live THEN
+        attempts_max := coalesce((SELECT v.max_attempts FROM {live} v WHERE v.seq = in_seq), in_max_attempts);
+    ELSE
+        SELECT coalesce(w.max_attempts, in_max_attempts), w.retry_count + in_count_attempt
+          INTO attempts_max, retries
+          FROM {waiting} w WHERE w.seq = in_seq;
+    END IF;
+    dead := in_count_attempt > 0 AND attempts_max > 0 AND retries >= attempts_max;
+    new_state := CASE WHEN dead THEN 3 ELSE 0 END;
+    IF in_live THEN
+        PERFORM {park}(ARRAY[in_seq], CASE WHEN NOT dead THEN available END, new_state, CASE WHEN dead THEN 'max_attempts' END,
+                       retries::integer, 0, in_error);
+    ELSE
+        UPDATE {waiting} w
+           SET available_at = CASE WHEN dead THEN w.available_at ELSE available END, state = new_state,
+               dead_reason = CASE WHEN dead THEN 'max_attempts' END, retry_count = retries,
+               last_error = coalesce(in_error, w.last_error)
+         WHERE w.seq = in_seq;
+    END IF;
+    RETURN QUERY SELECT in_seq, new_state;
+END $$;
+
+CREATE FUNCTION {do_fail}(in_seq bigint, in_nonce bigint, in_lease_id bigint, in_error text, in_reason text)
+RETURNS SETOF bigint LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
+SET enable_bitmapscan = off SET jit = off
+AS $$
+DECLARE
+    in_live boolean := {take_lease}(in_seq, in_nonce, in_lease_id);
+BEGIN
+    IF in_live THEN
+        PERFORM {park}(ARRAY[in_seq], NULL, 3::smallint, in_reason, 0, 0, in_error);
+    ELSIF NOT in_live THEN
+        UPDATE {waiting} w
+           SET state = 3, dead_reason = in_reason, last_error = coalesce(in_error, w.last_error)
+         WHERE w.seq = in_seq;
+    ELSE
+        RETURN;
+    END IF;
+    RETURN NEXT in_seq;
+END $$;
+
+-- A message born leased gets an ordinary lease here. A lease that may be the next to run out is noted under the
+-- claim lock: claims work out that moment from the leases they see, and must not miss this one.
+CREATE FUNCTION {do_extend}(in_seqs bigint[], in_nonces bigint[], in_lease_id bigint, in_owner uuid,
+                            in_lease_us bigint)
+RETURNS SETOF bigint LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
+SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off SET jit = off
+AS $$
+DECLARE
+    until timestamptz := clock_timestamp() + in_lease_us * interval '1 microsecond';
+    until_ms bigint := (extract(epoch FROM until) * 1000)::bigint;
+    held bigint[];
+    born bigint[] := '{}';
+BEGIN
+    WITH prolonged AS (
+        UPDATE {lease} l SET locked_until = until
+         WHERE l.seq = ANY (in_seqs) AND l.lease_id = in_lease_id
+           AND ((SELECT v.nonce FROM {live} v WHERE v.seq = l.seq) = ANY (in_nonces)
+                OR (SELECT w.nonce FROM {waiting} w WHERE w.seq = l.seq) = ANY (in_nonces))
+        RETURNING l.seq
+    )
+    SELECT coalesce(array_agg(p.seq), '{}') INTO held FROM prolonged p;
+    IF cardinality(held) < cardinality(in_seqs) THEN
+        born := ARRAY(SELECT v.seq FROM {live} v
+                       WHERE v.seq = ANY (in_seqs) AND v.nonce = ANY (in_nonces) AND v.lease_id = in_lease_id
+                         AND (SELECT l.seq FROM {lease} l WHERE l.seq = v.seq) IS NULL
+                       FOR UPDATE);
+    END IF;
+    IF cardinality(born) > 0 OR until_ms < coalesce(pg_sequence_last_value('{lease_due}'), 0) THEN
+        PERFORM pg_advisory_xact_lock(hashtextextended('postroom claim {lock}', 0));
+        INSERT INTO {lease} (seq, lease_id, locked_until, owner)
+        SELECT b, in_lease_id, until, in_owner FROM unnest(born) b;
+        IF until_ms < coalesce(pg_sequence_last_value('{lease_due}'), 0) THEN
+            PERFORM setval('{lease_due}', greatest(1, until_ms));
+        END IF;
+    END IF;
+    RETURN QUERY SELECT unnest(held || born);
+END $$;
+
+CREATE FUNCTION {do_redrive}(in_seqs bigint[], in_nonces bigint[]) RETURNS bigint LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
+SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off SET jit = off
+AS $$
+DECLARE
+    redriven bigint;
+BEGIN
+    UPDATE {waiting} w
+       SET state = 0, available_at = clock_timestamp(), retry_count = 0, lost_count = 0, dead_reason = NULL,
+           last_error = NULL
+     WHERE w.seq = ANY (in_seqs) AND w.nonce = ANY (in_nonces) AND w.state = 3;
+    GET DIAGNOSTICS redriven = ROW_COUNT;
+    RETURN redriven;
+END $$;
+
+-- The work-item id of a row: a UUID of version 8 that holds 58 bits of seq and 64 bits of nonce.
+CREATE FUNCTION {item_id}(in_seq bigint, in_nonce bigint) RETURNS uuid
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN (lpad(to_hex(in_seq >> 10), 12, '0') || '8'
+        || lpad(to_hex(((in_seq & 1023) << 2) | ((in_nonce >> 62) & 3)), 3, '0')
+        || to_hex((in_nonce & 4611686018427387903) | (-9223372036854775807 - 1)))::uuid;
+
+-- Back again; a UUID that is no work-item id yields no row.
+CREATE FUNCTION {item_parts}(in_ids uuid[]) RETURNS TABLE (seq bigint, nonce bigint)
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT DISTINCT (('x' || substr(h, 1, 12))::bit(48)::bigint << 10)
+               | (('x' || substr(h, 14, 3))::bit(12)::bigint >> 2),
+           ((('x' || substr(h, 14, 3))::bit(12)::bigint & 3) << 62)
+               | (('x' || substr(h, 17, 16))::bit(64)::bigint & 4611686018427387903)
+      FROM (SELECT replace(id::text, '-', '') AS h FROM unnest(in_ids) id) AS hex
+     WHERE substr(h, 13, 1) = '8' AND substr(h, 17, 1) IN ('8', '9', 'a', 'b')
+     ORDER BY 1;
+END;

@@ -1,0 +1,67 @@
+-- Enqueue for any language, in the caller's transaction. Returns the work-item id; with an idempotency key
+-- that was used before, that of the message which has it. A repeated key changes nothing and fails nothing.
+
+CREATE FUNCTION {enqueue}(
+    topic text, payload bytea, correlation_id text DEFAULT NULL, due_time timestamptz DEFAULT NULL,
+    tenant_id text DEFAULT NULL, idempotency_key text DEFAULT NULL, ordering_key text DEFAULT NULL,
+    headers jsonb DEFAULT NULL, content_type text DEFAULT 'application/json', message_id text DEFAULT NULL,
+    priority integer DEFAULT 0, max_attempts integer DEFAULT NULL, expires_at timestamptz DEFAULT NULL,
+    occurred_at timestamptz DEFAULT NULL, aggregate_type text DEFAULT '__GLOBAL__', aggregate_id text DEFAULT NULL)
+RETURNS uuid LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    stored record;
+BEGIN
+    PERFORM {check_text}('topic', topic, 255, true);
+    PERFORM {check_payload}(payload);
+    PERFORM {check_text}('correlation_id', correlation_id, 255, false);
+    PERFORM {check_text}('tenant_id', tenant_id, 255, false);
+    PERFORM {check_text}('idempotency_key', idempotency_key, 255, false);
+    PERFORM {check_text}('ordering_key', ordering_key, 255, false);
+    PERFORM {check_text}('content_type', content_type, 255, false);
+    PERFORM {check_text}('message_id', message_id, 36, false);
+    PERFORM {check_text}('aggregate_type', aggregate_type, 255, true);
+    PERFORM {check_text}('aggregate_id', aggregate_id, 255, false);
+    IF headers IS NOT NULL AND jsonb_typeof(headers) <> 'object' THEN
+        PERFORM {refuse}('headers: must be a JSON object');
+    ELSIF octet_length(headers::text) > 65536 THEN
+        PERFORM {refuse}(format('headers: %s bytes, at most 65536 allowed', octet_length(headers::text)));
+    END IF;
+    IF max_attempts < 1 THEN
+        PERFORM {refuse}(format('max_attempts: %s, at least 1 required', max_attempts));
+    END IF;
+    IF expires_at <= due_time THEN
+        PERFORM {refuse}('expires_at: must lie after due_time');
+    END IF;
+    -- A message id given by the caller serves as idempotency key too.
+    SELECT * INTO stored FROM {do_enqueue}(
+        {random_id}(), coalesce(nullif(message_id, ''), gen_random_uuid()::text), topic, payload,
+        coalesce(content_type, 'application/json'), headers::text::json, nullif(correlation_id, ''),
+        coalesce(tenant_id, ''), coalesce(nullif(idempotency_key, ''), nullif(message_id, '')), aggregate_type,
+        nullif(aggregate_id, ''), occurred_at, expires_at, coalesce(priority, 0), nullif(ordering_key, ''),
+        max_attempts, coalesce(nullif(idempotency_key, ''), nullif(message_id, '')), due_time);
+    RETURN {item_id}(stored.seq, stored.nonce);
+END $$;
+
+CREATE FUNCTION {enqueue}(
+    topic text, payload text, correlation_id text DEFAULT NULL, due_time timestamptz DEFAULT NULL,
+    tenant_id text DEFAULT NULL, idempotency_key text DEFAULT NULL, ordering_key text DEFAULT NULL,
+    headers jsonb DEFAULT NULL, content_type text DEFAULT 'application/json', message_id text DEFAULT NULL,
+    priority integer DEFAULT 0, max_attempts integer DEFAULT NULL, expires_at timestamptz DEFAULT NULL,
+    occurred_at timestamptz DEFAULT NULL, aggregate_type text DEFAULT '__GLOBAL__', aggregate_id text DEFAULT NULL)
+RETURNS uuid LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT {enqueue}($1, convert_to($2, 'UTF8'), $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+$$;
+
+CREATE FUNCTION {enqueue}(
+    topic text, payload jsonb, correlation_id text DEFAULT NULL, due_time timestamptz DEFAULT NULL,
+    tenant_id text DEFAULT NULL, idempotency_key text DEFAULT NULL, ordering_key text DEFAULT NULL,
+    headers jsonb DEFAULT NULL, content_type text DEFAULT 'application/json', message_id text DEFAULT NULL,
+    priority integer DEFAULT 0, max_attempts integer DEFAULT NULL, expires_at timestamptz DEFAULT NULL,
+    occurred_at timestamptz DEFAULT NULL, aggregate_type text DEFAULT '__GLOBAL__', aggregate_id text DEFAULT NULL)
+RETURNS uuid LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT {enqueue}($1, convert_to($2::text, 'UTF8'), $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
+                     $16)
+$$;
