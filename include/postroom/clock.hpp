@@ -1,8 +1,8 @@
 // Clock and Random: the two things the core never reaches for by itself.
 //
-// Leases, due times and retries are judged by the database's clock. These interfaces serve what happens on the
-// client: message ids, jitter, pacing. The core takes them by reference, so that tests and the simulator can
-// hand in virtual time and seeded numbers.
+// Leases, due times and retries are judged by the database's clock. These interfaces serve what
+// happens on the client: message ids, jitter, pacing. The core takes them by reference, so that
+// tests and the simulator can hand in virtual time and seeded numbers.
 //
 // Thread safety: implementations must allow concurrent calls.
 #pragma once

@@ -1,7 +1,8 @@
 // Error: the outside world failed, and kind() tells what the caller may do now.
 //
-// Outcomes that a correct program expects (a duplicate, an empty claim, a lost lease) are return values, not
-// errors. Broken arguments are std::invalid_argument or std::out_of_range, with the field and the limit.
+// Outcomes that a correct program expects (a duplicate, an empty claim, a lost lease) are return
+// values, not errors. Broken arguments are std::invalid_argument or std::out_of_range, with the
+// field and the limit.
 #pragma once
 
 #include <stdexcept>
@@ -11,8 +12,9 @@
 namespace postroom {
 
 enum class ErrorKind {
-    unavailable,      // The database could not be reached or gave up; nothing happened. Try again later.
-    conflict,         // Deadlock, serialization failure, busy: nothing happened. Repeat the whole unit.
+    unavailable,  // The database could not be reached or gave up; nothing happened. Try again
+                  // later.
+    conflict,     // Deadlock, serialization failure, busy: nothing happened. Repeat the whole unit.
     outcome_unknown,  // The connection broke while committing: it may or may not have happened.
     rejected,         // The database refused: a constraint, a missing table, a missing right.
     misuse,           // The call does not fit the state: no open transaction, a finished one.

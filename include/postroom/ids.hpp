@@ -1,8 +1,9 @@
 // Strong identifiers: a work-item id cannot be passed where an owner token is wanted.
 //
-// WorkItemId names one row of a queue; it is what claim, ack, abandon and fail speak of. MessageId names the
-// message itself, stays the same across retries, and is what a receiver deduplicates by. OwnerToken names a
-// worker process. LeaseId names one claim: settling with an old lease id changes nothing.
+// WorkItemId names one row of a queue; it is what claim, ack, abandon and fail speak of. MessageId
+// names the message itself, stays the same across retries, and is what a receiver deduplicates by.
+// OwnerToken names a worker process. LeaseId names one claim: settling with an old lease id changes
+// nothing.
 #pragma once
 
 #include <array>
@@ -28,9 +29,10 @@ struct Uuid {
     friend auto operator<=>(const Uuid&, const Uuid&) = default;
 };
 
-// A row of a queue: the database's sequence number and a random nonce of the row. Both are checked on every
-// use, because a database restored or promoted behind its time hands out the same sequence numbers again.
-// Its text form is a UUID of version 8 holding 58 bits of sequence and 64 bits of nonce.
+// A row of a queue: the database's sequence number and a random nonce of the row. Both are checked
+// on every use, because a database restored or promoted behind its time hands out the same sequence
+// numbers again. Its text form is a UUID of version 8 holding 58 bits of sequence and 64 bits of
+// nonce.
 class WorkItemId {
 public:
     static constexpr std::uint64_t seq_max = (std::uint64_t{1} << 58) - 1;
@@ -87,7 +89,8 @@ private:
     Uuid uuid_;
 };
 
-// 64 random bits per claim, made by the claimer: a counter of the database may restart after a crash.
+// 64 random bits per claim, made by the claimer: a counter of the database may restart after a
+// crash.
 class LeaseId {
 public:
     LeaseId() = default;

@@ -64,7 +64,8 @@ public:
 
 private:
     void skip_space() {
-        while (!rest_.empty() && std::string_view(" \t\r\n").find(rest_[0]) != std::string_view::npos) {
+        while (!rest_.empty() &&
+               std::string_view(" \t\r\n").find(rest_[0]) != std::string_view::npos) {
             rest_.remove_prefix(1);
         }
     }
@@ -137,7 +138,8 @@ private:
         for (int i = 0; i < 4; ++i) {
             static constexpr std::string_view digits = "0123456789abcdef";
             const char c = rest_[static_cast<std::size_t>(i)];
-            const std::size_t digit = digits.find(c >= 'A' && c <= 'F' ? static_cast<char>(c + 32) : c);
+            const std::size_t digit =
+                digits.find(c >= 'A' && c <= 'F' ? static_cast<char>(c + 32) : c);
             if (digit == std::string_view::npos) return false;
             out = out * 16 + static_cast<std::uint32_t>(digit);
         }

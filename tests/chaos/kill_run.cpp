@@ -1,0 +1,61 @@
+#include "chaos/kill_run.hpp"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <chrono>
+#include <stdexcept>
+
+namespace postroom::test {
+
+using namespace std::chrono_literals;
+using testing::IsEmpty;
+
+namespace {
+
+constexpr std::size_t pack_size = 4;
+constexpr const char* lease_milliseconds = "60";
+
+}  // namespace
+
+KillRun::KillRun(ChaosDatabase& database, std::filesystem::path journals, std::uint64_t seed)
+    : database_(database),
+      journals_(std::move(journals)),
+      seed_(seed),
+      children_("queue_child", pack_size, seed, [this](std::uint64_t number) {
+          // Two that do both, one that only writes, one that only works.
+          static constexpr const char* modes[] = {"both", "enqueue", "both", "claim"};
+          return arguments(modes[number % 4], number);
+      }) {}
+
+std::vector<std::string> KillRun::arguments(const std::string& mode, std::uint64_t number) const {
+    return {mode, database_.url(), (journals_ / std::to_string(number)).string(),
+            std::to_string(seed_ * 100'000 + number), lease_milliseconds};
+}
+
+History KillRun::finish() {
+    children_.kill_all();
+    ChildProcess drain(
+        {.program = program_path("queue_child"), .arguments = arguments("drain", 99'999)});
+    const std::optional<ExitStatus> end = drain.wait(120s);
+    if (!end || !end->success()) throw std::runtime_error("the queue could not be drained");
+    return History(journals_);
+}
+
+void expect_promises_kept(const std::string& title, const History& history, ChaosDatabase& database,
+                          bool leases_survive) {
+    EXPECT_THAT(history.broken_promises(database), IsEmpty());
+    EXPECT_THAT(broken_links(database, "outbox"), IsEmpty());
+    EXPECT_THAT(database.damage(), IsEmpty());
+    if (leases_survive) {
+        EXPECT_THAT(double_holders(history.holds()), IsEmpty());
+    }
+    fmt::print(
+        "{}: {} enqueued, {} in doubt, {} rolled back, {} acknowledged, {} redelivered, {} leases "
+        "lost to "
+        "others, {} messages lost\n",
+        title, history.confirmed(), history.in_doubt(), history.rolled_back(), history.acked(),
+        redelivered(history.holds()), history.lost_leases(), history.lost(database));
+}
+
+}  // namespace postroom::test

@@ -1,0 +1,38 @@
+// KillRun: queue children at work on one database, and what is left of it in the end.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "chaos/chaos_test.hpp"
+#include "chaos/history.hpp"
+#include "chaos/pack.hpp"
+
+namespace postroom::test {
+
+class KillRun {
+public:
+    // Starts the children; `journals` is an empty folder.
+    KillRun(ChaosDatabase& database, std::filesystem::path journals, std::uint64_t seed);
+
+    Pack& children() { return children_; }
+
+    // Ends the children, lets one that nobody kills deliver what is left, and reads the journals.
+    History finish();
+
+private:
+    std::vector<std::string> arguments(const std::string& mode, std::uint64_t number) const;
+
+    ChaosDatabase& database_;
+    const std::filesystem::path journals_;
+    const std::uint64_t seed_;
+    Pack children_;
+};
+
+// Fails the test for each promise that was broken, and prints the figures. Without `leases_survive`
+// the database lost its leases in between, and two may have held a message.
+void expect_promises_kept(const std::string& title, const History& history, ChaosDatabase& database,
+                          bool leases_survive);
+
+}  // namespace postroom::test

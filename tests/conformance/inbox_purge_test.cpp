@@ -1,0 +1,98 @@
+// Cleaning the inbox: done messages by when they were last seen, and nothing else.
+#include <atomic>
+#include <stop_token>
+
+#include "conformance/inbox_states.hpp"
+#include "conformance/law.hpp"
+
+namespace postroom::test {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+void receive_and_ack(const Inbox& inbox, const OwnerToken& owner, int count) {
+    for (int i = 0; i < count; ++i)
+        bring(inbox, owner, {"shop", "done-" + std::to_string(i)}, Situation::done);
+}
+
+TEST_P(InboxPurgeLaw, IBX_098_IBX_099_PurgeRemovesDoneMessagesAndNothingElse) {
+    for (const Situation situation : all_situations)
+        if (situation != Situation::ready)
+            bring(inbox(), me, {"shop", to_string(situation)}, situation);
+    bring(inbox(), me, {"shop", "ready"}, Situation::ready);
+    pass(10ms);
+    EXPECT_EQ(inbox().purge(1ms), 2U);
+    std::vector<std::string> left;
+    for (const Message& message : store().find(Queue::inbox, {}))
+        left.push_back(message.message_id.str());
+    EXPECT_THAT(left, testing::UnorderedElementsAre("seen", "marked", "ready", "retrying", "leased",
+                                                    "dead", "dead_unqueued"));
+}
+
+TEST_P(InboxPurgeLaw, IBX_100_PurgeKeepsWhatIsWithinTheRetention) {
+    receive_and_ack(inbox(), me, 3);
+    EXPECT_EQ(inbox().purge(24h * 30), 0U);
+    EXPECT_THAT(store().find(Queue::inbox, {.state = State::done}), SizeIs(3));
+}
+
+// A sender that still repeats its message must not find it forgotten.
+TEST_P(InboxPurgeLaw, IBX_100_AMessageSeenAgainIsKeptFromThenOn) {
+    receive_and_ack(inbox(), me, 2);
+    pass(600ms);
+    EXPECT_TRUE(inbox().already_processed("done-0", "shop"));
+    EXPECT_EQ(inbox().purge(500ms), 1U);
+    EXPECT_TRUE(inbox().already_processed("done-0", "shop"));
+    EXPECT_FALSE(inbox().already_processed("done-1", "shop"));
+}
+
+TEST_P(InboxPurgeLaw, IBX_101_PurgeWorksInBatchesAndTellsItsProgress) {
+    receive_and_ack(inbox(), me, 12);
+    pass(10ms);
+    std::vector<std::uint64_t> progress;
+    EXPECT_EQ(inbox().purge(1ms, 5, [&](std::uint64_t total) { progress.push_back(total); }), 12U);
+    ASSERT_GE(progress.size(), 3U);
+    EXPECT_EQ(progress[0], 5U);
+    EXPECT_EQ(progress[1], 10U);
+    EXPECT_EQ(progress.back(), 12U);
+    EXPECT_THAT(store().find(Queue::inbox, {}), IsEmpty());
+}
+
+TEST_P(InboxPurgeLaw, IBX_101_OneBatchOfAPurgeTakesNoMoreThanAsked) {
+    receive_and_ack(inbox(), me, 3);
+    pass(10ms);
+    const PurgeResult first = store().purge(Queue::inbox, {.older_than = 1ms, .batch = 2});
+    EXPECT_EQ(first.purged, 2U);
+    EXPECT_TRUE(first.more);
+    EXPECT_EQ(store().purge(Queue::inbox, {.older_than = 1ms, .batch = 2}).purged, 1U);
+}
+
+TEST_P(InboxPurgeLaw, APurgedMessageIsNewAgain) {
+    receive_and_ack(inbox(), me, 1);
+    pass(10ms);
+    EXPECT_EQ(inbox().purge(1ms), 1U);
+    EXPECT_FALSE(inbox().already_processed("done-0", "shop"));
+    EXPECT_EQ(inbox().get("done-0")->state, State::seen);
+}
+
+TEST_P(InboxPurgeLaw, ConcurrentPurgesRemoveEverythingOnce) {
+    receive_and_ack(inbox(), me, 20);
+    pass(10ms);
+    std::atomic<std::uint64_t> purged = 0;
+    in_parallel(4, [&](int) { purged += inbox().purge(1ms, 3); });
+    purged += inbox().purge(1ms, 3);
+    EXPECT_EQ(purged, 20U);
+}
+
+TEST_P(InboxPurgeLaw, AStoppedPurgeEnds) {
+    receive_and_ack(inbox(), me, 3);
+    pass(10ms);
+    std::stop_source source;
+    EXPECT_EQ(inbox().purge(
+                  1ms, 1, [&](std::uint64_t) { source.request_stop(); }, source.get_token()),
+              1U);
+}
+
+}  // namespace
+}  // namespace postroom::test

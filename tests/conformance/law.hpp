@@ -1,0 +1,192 @@
+// Law: a test that every backend must pass. Each suite is one area of the specification.
+//
+// The names carry the requirement they show: OBX_017_..., IBX_030_..., O12_..., S001_18_1_...,
+// S000_5_... for what section 5 of the outbox specification demands without a number.
+// tools/conformance_report.sh reads them.
+//
+// Laws of the work queue hold for both queues and run on each; they carry the numbers of both
+// documents.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "conformance/sandbox.hpp"
+#include "postroom/error.hpp"
+#include "postroom/inbox.hpp"
+#include "postroom/outbox.hpp"
+
+namespace postroom::test {
+
+// No test waits for the long lease to end, and no test minds when the short one ends early.
+inline constexpr Duration long_lease = std::chrono::minutes{5};
+inline constexpr Duration short_lease = std::chrono::milliseconds{50};
+inline constexpr Duration after_short_lease = std::chrono::milliseconds{90};
+
+// Where a law is put to the test.
+struct Place {
+    Backend backend;
+    Queue queue = Queue::outbox;
+    bool both_queues = false;  // the suite runs on both, so the name tells which
+};
+
+std::string place_name(const testing::TestParamInfo<Place>& info);
+void PrintTo(const Place& place, std::ostream* out);
+
+// A message for either queue.
+struct Draft {
+    std::string topic = "order.placed";
+    std::string payload = "{}";
+    std::optional<Instant> due_time = std::nullopt;
+    std::int32_t priority = 0;
+    std::optional<std::uint32_t> max_attempts = std::nullopt;
+    std::string content_type = "application/json";
+    Headers headers = {};
+    std::optional<Instant> expires_at = std::nullopt;
+};
+
+class Law : public testing::TestWithParam<Place> {
+protected:
+    // Opens the sandbox with other than the default options; before anything else.
+    Sandbox& open(OpenOptions options);
+    Sandbox& sandbox();
+    Store& store() { return sandbox().store(); }
+    Instant now() { return store().now(); }
+    void pass(Duration duration) { sandbox().pass(duration); }
+    // A sandbox on a database of its own.
+    std::unique_ptr<Sandbox> elsewhere() const;
+
+    Outbox& outbox();
+    Inbox& inbox();
+
+    // The queue of this place.
+    Queue queue() const { return GetParam().queue; }
+    WorkQueue& work();
+    // Another face on the same store, with a policy of its own.
+    std::unique_ptr<WorkQueue> face(const WorkQueueOptions& options) {
+        return face(store(), options);
+    }
+    std::unique_ptr<WorkQueue> face(Store& store, const WorkQueueOptions& options) const;
+
+    WorkItemId put(const Draft& draft = {});
+    std::vector<WorkItemId> put_many(std::size_t count, const Draft& draft = {});
+
+    std::vector<Message> claim(std::uint32_t batch = 100, Duration lease = long_lease);
+    std::vector<Message> claim(const OwnerToken& owner, std::uint32_t batch = 100,
+                               Duration lease = long_lease);
+    // Claims one message, which must be there.
+    Message claim_one(Duration lease = long_lease);
+    Message get(const WorkItemId& id);
+
+    const OwnerToken me = OwnerToken::generate();
+    const OwnerToken other = OwnerToken::generate();
+
+private:
+    std::unique_ptr<Sandbox> sandbox_;
+    std::unique_ptr<Outbox> outbox_;
+    std::unique_ptr<Inbox> inbox_;
+    std::uint64_t put_count_ = 0;
+};
+
+std::vector<Lease> leases_of(const std::vector<Message>& messages);
+std::vector<WorkItemId> ids_of(const std::vector<Message>& messages);
+std::vector<std::string> payloads_of(const std::vector<Message>& messages);
+inline std::vector<Lease> leases_of(const Message& message) {
+    return leases_of(std::vector{message});
+}
+
+// The Error that `act` throws; fails the test when it does not.
+ErrorKind kind_thrown(const std::function<void()>& act);
+// The type and text of whatever `act` throws; "nothing" when it does not.
+std::string thrown(const std::function<void()>& act);
+
+// Runs `body` in `count` threads that all start at the same moment; each gets its number.
+void in_parallel(int count, const std::function<void(int)>& body);
+
+// Both queues.
+class ClaimLaw : public Law {};
+class SettleLaw : public Law {};
+class LeaseLaw : public Law {};
+class RetryLaw : public Law {};
+class PriorityLaw : public Law {};
+class BytesLaw : public Law {};
+class QueryLaw : public Law {};
+class WorkersLaw : public Law {};
+
+// The outbox.
+class EnqueueLaw : public Law {};
+class BornLeaseLaw : public Law {};
+class TransactionLaw : public Law {};
+class IdempotencyLaw : public Law {};
+class InputLaw : public Law {};
+class HistoryLaw : public Law {};
+class PollingLaw : public Law {};
+
+// The inbox.
+class DedupeLaw : public Law {};
+class ReceiveLaw : public Law {};
+class MarkLaw : public Law {};
+class MessageIdLaw : public Law {};
+class OnceLaw : public Law {};
+class InboxInputLaw : public Law {};
+class InboxPurgeLaw : public Law {};
+
+// What only a database with SQL has.
+class SqlLaw : public Law {
+protected:
+    SqlSandbox& sql_sandbox() { return dynamic_cast<SqlSandbox&>(sandbox()); }
+    SqlRows sql(const std::string& text) { return sql_sandbox().sql(text); }
+    std::string table(const std::string& name) { return sql_sandbox().table("infra", name); }
+};
+class SchemaLaw : public SqlLaw {};
+class SqlSurfaceLaw : public SqlLaw {};
+class SqlTransactionLaw : public SqlLaw {};
+
+std::vector<Place> both_queues_of(const Backend& backend);
+std::vector<Place> outbox_of(const Backend& backend);
+std::vector<Place> inbox_of(const Backend& backend);
+
+}  // namespace postroom::test
+
+#define POSTROOM_LAW(law, places) \
+    INSTANTIATE_TEST_SUITE_P(, law, testing::ValuesIn(places), place_name)
+
+// Everything a worker or a writer does all day.
+#define POSTROOM_WORK_LAWS(backend)                    \
+    POSTROOM_LAW(ClaimLaw, both_queues_of(backend));   \
+    POSTROOM_LAW(SettleLaw, both_queues_of(backend));  \
+    POSTROOM_LAW(LeaseLaw, both_queues_of(backend));   \
+    POSTROOM_LAW(RetryLaw, both_queues_of(backend));   \
+    POSTROOM_LAW(BytesLaw, both_queues_of(backend));   \
+    POSTROOM_LAW(WorkersLaw, both_queues_of(backend)); \
+    POSTROOM_LAW(EnqueueLaw, outbox_of(backend));      \
+    POSTROOM_LAW(IdempotencyLaw, outbox_of(backend));  \
+    POSTROOM_LAW(TransactionLaw, outbox_of(backend));  \
+    POSTROOM_LAW(DedupeLaw, inbox_of(backend));        \
+    POSTROOM_LAW(ReceiveLaw, inbox_of(backend));       \
+    POSTROOM_LAW(MarkLaw, inbox_of(backend));          \
+    POSTROOM_LAW(OnceLaw, inbox_of(backend))
+
+// The rest of the seam.
+#define POSTROOM_STORE_LAWS(backend)                    \
+    POSTROOM_WORK_LAWS(backend);                        \
+    POSTROOM_LAW(PriorityLaw, both_queues_of(backend)); \
+    POSTROOM_LAW(QueryLaw, both_queues_of(backend));    \
+    POSTROOM_LAW(BornLeaseLaw, outbox_of(backend));     \
+    POSTROOM_LAW(InputLaw, outbox_of(backend));         \
+    POSTROOM_LAW(HistoryLaw, outbox_of(backend));       \
+    POSTROOM_LAW(PollingLaw, outbox_of(backend));       \
+    POSTROOM_LAW(MessageIdLaw, inbox_of(backend));      \
+    POSTROOM_LAW(InboxInputLaw, inbox_of(backend));     \
+    POSTROOM_LAW(InboxPurgeLaw, inbox_of(backend))
+
+#define POSTROOM_SQL_LAWS(backend)                   \
+    POSTROOM_LAW(SchemaLaw, outbox_of(backend));     \
+    POSTROOM_LAW(SqlSurfaceLaw, outbox_of(backend)); \
+    POSTROOM_LAW(SqlTransactionLaw, outbox_of(backend))

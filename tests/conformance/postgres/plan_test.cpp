@@ -1,0 +1,119 @@
+// Plans: every statement inside the functions reaches its tables by index, whatever lies in them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "conformance/postgres/session.hpp"
+#include "postroom/backend/postgres.hpp"
+
+namespace postroom::test {
+namespace {
+
+// The plan nodes of all statements that ran in the session, those inside functions included.
+std::vector<std::string> plan_nodes(const std::string& notices) {
+    std::vector<std::string> nodes;
+    std::istringstream lines(notices);
+    for (std::string line; std::getline(lines, line);) {
+        if (line.find("(cost=") != std::string::npos) nodes.push_back(line);
+    }
+    return nodes;
+}
+
+class Plans : public testing::Test {
+protected:
+    Plans() { postgres::open_store(database.url(), {.deploy_schema = true}); }
+    void park(int count) {
+        for (const std::string queue : {"outbox", "inbox"}) {
+            database.psql(
+                "INSERT INTO infra." + queue +
+                "_waiting (topic, payload, source, state, available_at) SELECT 'parked', '', 's', "
+                "(g % 2) * 3, now() + interval '1 day' FROM generate_series(1, " +
+                std::to_string(count) + ") g");
+        }
+    }
+    // Runs a whole life of messages and returns what was planned for it.
+    std::vector<std::string> nodes_of(const std::string& queue) {
+        Session session(database.url());
+        session.run("LOAD 'auto_explain'");
+        session.run(
+            "SET auto_explain.log_min_duration = 0; SET auto_explain.log_nested_statements = on; "
+            "SET auto_explain.log_level = 'notice'");
+        const std::string f = "infra." + queue + "_do_";
+        const std::string put =
+            queue == "outbox"
+                ? "SELECT infra.outbox_enqueue('t', 'x'::text) FROM generate_series(1, 20)"
+                : "SELECT infra.inbox_enqueue('t', 's', 'm' || g, 'x'::text) FROM "
+                  "generate_series(1, 20) g";
+        session.run(put);
+        session.run("SELECT " + f +
+                    "claim('00000000-0000-4000-8000-00000000000a', 5, 60000000, 20, 0, true)");
+        session.run("SELECT seq FROM " + f + "read(5)");
+        const std::string arrays = "(SELECT array_agg(seq) FROM " + f +
+                                   "read(5)), (SELECT array_agg(nonce) FROM " + f +
+                                   "read(5)), 5, '00000000-0000-4000-8000-00000000000a'";
+        session.run("SELECT " + f + "extend(" + arrays + ", 60000000)");
+        session.run("SELECT * FROM (SELECT seq, nonce FROM " + f + "read(5) LIMIT 1) m, LATERAL " +
+                    f + "retry(m.seq, m.nonce, 5, 'e', 0, 1, 10)");
+        session.run("SELECT " + f + "ack(" + arrays + ", true)");
+        session.run("SELECT " + f + "reap(10)");
+        return plan_nodes(session.notices());
+    }
+    void expect_index_plans(const std::string& queue) {
+        const std::vector<std::string> nodes = nodes_of(queue);
+        ASSERT_GT(nodes.size(), 30U);
+        int on_tables = 0;
+        for (const std::string& node : nodes) {
+            const bool table = node.find(" on " + queue + "_") != std::string::npos;
+            on_tables += table ? 1 : 0;
+            EXPECT_EQ(table && node.find("Seq Scan") != std::string::npos, false) << node;
+            EXPECT_EQ(node.find("Hash Join"), std::string::npos) << node;
+            EXPECT_EQ(node.find("Hash Anti"), std::string::npos) << node;
+            EXPECT_EQ(node.find("Merge Join"), std::string::npos) << node;
+            EXPECT_EQ(node.find("Bitmap"), std::string::npos) << node;
+        }
+        EXPECT_GT(on_tables, 20);
+    }
+
+    PostgresDatabase database;
+};
+
+TEST_F(Plans, AreByIndexInAnEmptyOutbox) { expect_index_plans("outbox"); }
+TEST_F(Plans, AreByIndexInAnEmptyInbox) { expect_index_plans("inbox"); }
+
+TEST_F(Plans, AreByIndexWithParkedMessagesAndNoStatistics) {
+    park(100'000);
+    expect_index_plans("outbox");
+    expect_index_plans("inbox");
+}
+
+TEST_F(Plans, AreByIndexWithParkedMessagesAndStatistics) {
+    park(100'000);
+    database.psql("ANALYZE");
+    expect_index_plans("outbox");
+    expect_index_plans("inbox");
+}
+
+TEST_F(Plans, AClaimSortsNothing) {
+    park(100'000);
+    Session session(database.url());
+    session.run("SELECT infra.outbox_enqueue('t', 'x'::text) FROM generate_series(1, 20)");
+    session.run("LOAD 'auto_explain'");
+    session.run(
+        "SET auto_explain.log_min_duration = 0; SET auto_explain.log_nested_statements = on; "
+        "SET auto_explain.log_level = 'notice'");
+    for (const char* turn : {"0", "1", "2", "3"}) {
+        session.run(
+            std::string("SELECT infra.outbox_do_claim('00000000-0000-4000-8000-00000000000a', 5") +
+            turn + ", 60000000, 5, " + turn + ", true)");
+        session.run(std::string("SELECT * FROM infra.outbox_do_read(5") + turn + ")");
+    }
+    const std::vector<std::string> nodes = plan_nodes(session.notices());
+    ASSERT_GT(nodes.size(), 30U);
+    for (const std::string& node : nodes) EXPECT_EQ(node.find("Sort"), std::string::npos) << node;
+}
+
+}  // namespace
+}  // namespace postroom::test

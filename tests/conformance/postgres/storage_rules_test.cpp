@@ -1,0 +1,325 @@
+// The rules of the storage on PostgreSQL. Each closes a hole: without its rule the test fails.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <set>
+#include <thread>
+
+#include "conformance/postgres/session.hpp"
+#include "postroom/backend/postgres.hpp"
+#include "postroom/error.hpp"
+#include "support/private_postgres.hpp"
+#include "support/wait_until.hpp"
+
+namespace postroom::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr const char* claim_lock =
+    "SELECT pg_advisory_xact_lock(hashtextextended('postroom claim infra.outbox', 0))";
+constexpr const char* owner = "'00000000-0000-4000-8000-00000000000a'";
+
+NewMessage message(const std::string& payload = "{}") {
+    NewMessage m;
+    m.topic = TopicName("rule");
+    m.payload = payload;
+    static std::atomic<int> count{0};
+    m.message_id = MessageId("rule-" + std::to_string(++count));
+    return m;
+}
+
+class StorageRule : public testing::Test {
+protected:
+    std::vector<WorkItemId> put(std::size_t count, const BornLease* born = nullptr) {
+        std::vector<NewMessage> messages;
+        for (std::size_t i = 0; i < count; ++i) messages.push_back(message());
+        std::vector<WorkItemId> ids;
+        for (const EnqueueResult& r : store->enqueue(nullptr, messages, born)) ids.push_back(r.id);
+        return ids;
+    }
+    std::vector<Message> claim(std::uint32_t batch = 100, Duration lease = 5min) {
+        return store->claim(Queue::outbox,
+                            {.owner = OwnerToken::generate(), .lease = lease, .batch = batch});
+    }
+    std::vector<Settled> ack(const std::vector<Message>& messages) {
+        std::vector<Settlement> settlements;
+        for (const Message& m : messages) settlements.push_back({.lease = *m.lease});
+        return store->settle(nullptr, Queue::outbox, settlements);
+    }
+    // Claims until `count` messages came or two seconds passed.
+    std::set<WorkItemId> claim_all(std::size_t count) {
+        std::set<WorkItemId> ids;
+        wait_until(
+            [&] {
+                for (const Message& m : claim(1000))
+                    EXPECT_TRUE(ids.insert(m.id).second) << "claimed twice";
+                return ids.size() >= count;
+            },
+            2s, 20ms);
+        return ids;
+    }
+
+    PostgresDatabase database;
+    std::unique_ptr<Store> store = postgres::open_store(database.url(), {.deploy_schema = true});
+};
+
+TEST_F(StorageRule, AStaleAckAfterATakeOverChangesNothing) {
+    put(1);
+    const auto first = claim(1, 50ms);
+    std::this_thread::sleep_for(80ms);
+    const auto second = claim(1);
+    ASSERT_EQ(second.size(), 1U);
+    EXPECT_EQ(second[0].lost_count, 1U);
+    EXPECT_EQ(ack(first), std::vector{Settled::lost});
+    EXPECT_EQ(ack(second), std::vector{Settled::done});
+}
+
+TEST_F(StorageRule, AStaleAckOfAMessageBornLeasedChangesNothing) {
+    const BornLease born{.owner = OwnerToken::generate(), .lease_id = LeaseId(77), .lease = 50ms};
+    const auto ids = put(1, &born);
+    EXPECT_TRUE(claim().empty());
+    std::this_thread::sleep_for(80ms);
+    const auto second = claim();
+    ASSERT_EQ(second.size(), 1U);
+    const std::vector<Settlement> stale{
+        {.lease = {.id = ids[0], .lease_id = LeaseId(77), .owner = born.owner}}};
+    EXPECT_EQ(store->settle(nullptr, Queue::outbox, stale), std::vector{Settled::lost});
+    EXPECT_EQ(ack(second), std::vector{Settled::done});
+}
+
+TEST_F(StorageRule, AnAckThatWaitsForATakeOverLoses) {
+    put(1);
+    const auto claimed = claim(1, 1ms);
+    std::this_thread::sleep_for(20ms);
+    Session reaper(database.url());
+    reaper.run("BEGIN");
+    EXPECT_EQ(reaper.value("SELECT infra.outbox_do_reap(10)"), "1");
+    auto late = std::async(std::launch::async, [&] { return ack(claimed); });
+    EXPECT_EQ(late.wait_for(100ms), std::future_status::timeout);
+    reaper.run("COMMIT");
+    EXPECT_EQ(late.get(), std::vector{Settled::lost});
+    EXPECT_EQ(claim().size(), 1U);
+}
+
+TEST_F(StorageRule, ATakeOverPassesByWhatIsBeingAcked) {
+    put(1);
+    const auto claimed = claim(1, 1ms);
+    std::this_thread::sleep_for(20ms);
+    const auto tx = store->begin();
+    const std::vector<Settlement> settlement{{.lease = *claimed[0].lease}};
+    EXPECT_EQ(store->settle(tx.get(), Queue::outbox, settlement), std::vector{Settled::done});
+    EXPECT_EQ(store->reap(Queue::outbox, 10), 0U);
+    EXPECT_TRUE(claim().empty());
+    tx->commit();
+    EXPECT_EQ(store->reap(Queue::outbox, 10), 0U);
+    EXPECT_EQ(store->counts(Queue::outbox).ready, 0U);
+}
+
+// A claim that waits for the lock must see what the holder of the lock leased or settled.
+TEST_F(StorageRule, AClaimSeesWhatWasCommittedWhileItWaitedForTheLock) {
+    put(20);
+    Session holder(database.url());
+    holder.run(std::string("BEGIN; ") + claim_lock);
+    auto waiting = std::async(std::launch::async, [&] { return claim(); });
+    ASSERT_TRUE(wait_until(
+        [&] {
+            return database.psql(
+                       "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'advisory'") ==
+                   SqlRows{{"1"}};
+        },
+        5s));
+    holder.run(
+        std::string("INSERT INTO infra.outbox_lease SELECT seq, 1, now() + interval '1 hour', ") +
+        owner +
+        " FROM infra.outbox_live WHERE seq <= 10; DELETE FROM infra.outbox_live WHERE seq > 10; "
+        "COMMIT");
+    EXPECT_THAT(waiting.get(), testing::IsEmpty());
+}
+
+TEST_F(StorageRule, LeaseIdsAreRandomAndNotACounterOfTheDatabase) {
+    put(20);
+    std::set<LeaseId> ids;
+    int large = 0;
+    for (int i = 0; i < 20; ++i) {
+        const auto claimed = claim(1);
+        ASSERT_EQ(claimed.size(), 1U);
+        ids.insert(claimed[0].lease->lease_id);
+        const std::int64_t value = claimed[0].lease->lease_id.value();
+        large += value > (std::int64_t{1} << 40) || value < -(std::int64_t{1} << 40) ? 1 : 0;
+    }
+    EXPECT_EQ(ids.size(), 20U);
+    EXPECT_GT(large, 15);
+}
+
+TEST_F(StorageRule, ARolledBackSavepointDropsItsMessageAndLeavesTheTransactionUsable) {
+    const auto tx = store->begin();
+    tx->execute({.sql = "SAVEPOINT before", .params = {}});
+    store->enqueue(tx.get(), std::vector{message("dropped")});
+    tx->execute({.sql = "ROLLBACK TO before", .params = {}});
+    store->enqueue(tx.get(), std::vector{message("kept")});
+    tx->commit();
+    const auto claimed = claim();
+    ASSERT_EQ(claimed.size(), 1U);
+    EXPECT_EQ(claimed[0].payload, "kept");
+}
+
+TEST_F(StorageRule, ADuplicateKeyLeavesABorrowedTransactionUsable) {
+    NewMessage keyed = message();
+    keyed.idempotency_key = "once";
+    Session mine(database.url());
+    mine.run("CREATE TABLE orders (id int); BEGIN; INSERT INTO orders VALUES (1)");
+    const auto borrowed = postgres::borrow(mine.native());
+    const auto first = store->enqueue(borrowed.get(), std::vector{keyed});
+    const auto again = store->enqueue(borrowed.get(), std::vector{keyed});
+    EXPECT_FALSE(first.at(0).already_existed);
+    EXPECT_TRUE(again.at(0).already_existed);
+    EXPECT_EQ(first.at(0).id, again.at(0).id);
+    mine.run("INSERT INTO orders VALUES (2); COMMIT");
+    EXPECT_EQ(mine.value("SELECT count(*) FROM orders"), "2");
+    EXPECT_EQ(claim().size(), 1U);
+}
+
+TEST_F(StorageRule, AnAbortedBorrowedTransactionIsMisuse) {
+    Session mine(database.url());
+    mine.run("BEGIN");
+    EXPECT_THROW(mine.run("SELECT 1/0"), SqlError);
+    const auto borrowed = postgres::borrow(mine.native());
+    try {
+        store->enqueue(borrowed.get(), std::vector{message()});
+        FAIL() << "wrote into a failed transaction";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.kind(), ErrorKind::misuse);
+        EXPECT_THAT(error.what(), testing::HasSubstr("roll it back"));
+    }
+}
+
+// The lock is gone before the messages stream: a client that stops reading stops nobody else.
+TEST_F(StorageRule, AClaimerThatStopsReadingDoesNotStopOthers) {
+    std::vector<NewMessage> large;
+    for (int i = 0; i < 40; ++i) large.push_back(message(std::string(1024 * 1024, 'x')));
+    store->enqueue(nullptr, large);
+    put(1);
+
+    Session frozen(database.url());
+    PGconn* const connection = frozen.native();
+    ASSERT_EQ(PQenterPipelineMode(connection), 1);
+    const auto send = [&](const std::string& sql) {
+        ASSERT_EQ(
+            PQsendQueryParams(connection, sql.c_str(), 0, nullptr, nullptr, nullptr, nullptr, 1),
+            1);
+        ASSERT_EQ(PQpipelineSync(connection), 1);
+    };
+    send(std::string("SELECT infra.outbox_do_claim(") + owner + ", 5, 60000000, 40, 0, true)");
+    send("SELECT payload FROM infra.outbox_do_read(5)");
+    ASSERT_TRUE(wait_until(
+        [&] {
+            return database.psql(
+                       "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'ClientWrite'") ==
+                   SqlRows{{"1"}};
+        },
+        10s));
+    auto other = std::async(std::launch::async, [&] { return claim(); });
+    ASSERT_EQ(other.wait_for(5s), std::future_status::ready);
+    EXPECT_EQ(other.get().size(), 1U);
+}
+
+// A number drawn first and committed last, when the claims have long passed it.
+TEST_F(StorageRule, ALateCommitBelowTheMarkIsFound) {
+    Session late(database.url());
+    late.run("BEGIN; INSERT INTO infra.outbox_live (topic, payload) VALUES ('late', '')");
+    put(500);
+    EXPECT_EQ(claim_all(500).size(), 500U);
+    EXPECT_GT(std::stoll(late.value("SELECT last_value FROM infra.outbox_mark")), 400);
+    late.run("COMMIT");
+    EXPECT_EQ(claim_all(1).size(), 1U);
+}
+
+TEST_F(StorageRule, ALateCommitIsFoundWhileOtherTrafficRunsOn) {
+    Session late(database.url());
+    late.run("BEGIN; INSERT INTO infra.outbox_live (topic, payload) VALUES ('late', '')");
+    for (int round = 0; round < 20; ++round) {
+        put(100);
+        ack(claim(100));
+        std::this_thread::sleep_for(5ms);
+    }
+    late.run("COMMIT");
+    EXPECT_EQ(claim_all(1).size(), 1U);
+    EXPECT_EQ(store->counts(Queue::outbox).ready, 0U);
+}
+
+// The mark does not come back with a rollback.
+TEST_F(StorageRule, MessagesOfARolledBackClaimAreClaimedAgain) {
+    put(500);
+    Session worker(database.url());
+    worker.run(std::string("BEGIN; SELECT infra.outbox_do_claim(") + owner +
+               ", 5, 60000000, 500, 0, false)");
+    worker.run("ROLLBACK");
+    EXPECT_GT(std::stoll(worker.value("SELECT last_value FROM infra.outbox_mark")), 400);
+    EXPECT_EQ(claim_all(500).size(), 500U);
+}
+
+// Without raising it, claims would walk over everything that was born leased and settled since.
+TEST_F(StorageRule, TheMarkFollowsTrafficThatIsBornLeased) {
+    for (int round = 0; round < 5; ++round) {
+        const BornLease born{
+            .owner = OwnerToken::generate(), .lease_id = LeaseId(round + 1), .lease = 1min};
+        std::vector<Settlement> settlements;
+        for (const WorkItemId& id : put(200, &born)) {
+            settlements.push_back(
+                {.lease = {.id = id, .lease_id = born.lease_id, .owner = born.owner}});
+        }
+        const auto results = store->settle(nullptr, Queue::outbox, settlements);
+        EXPECT_EQ(std::count(results.begin(), results.end(), Settled::done), 200);
+        EXPECT_TRUE(claim().empty());
+        std::this_thread::sleep_for(40ms);
+    }
+    EXPECT_TRUE(wait_until(
+        [&] {
+            EXPECT_TRUE(claim().empty());
+            return std::stoll(database.psql("SELECT last_value FROM infra.outbox_mark")
+                                  .at(0)
+                                  .at(0)
+                                  .value()) > 900;
+        },
+        5s, 50ms));
+}
+
+TEST_F(StorageRule, AReusedNumberDoesNotSettleAnotherMessage) {
+    put(1);
+    const auto claimed = claim();
+    // The database came back with an older state: the same number, another message, even the same
+    // lease.
+    database.psql("UPDATE infra.outbox_live SET nonce = nonce + 1");
+    EXPECT_EQ(ack(claimed), std::vector{Settled::lost});
+    EXPECT_EQ(database.psql("SELECT count(*) FROM infra.outbox_live"), (SqlRows{{"1"}}));
+}
+
+TEST(StorageRuleCrash, LeasesAndMarksAreForgottenTogether) {
+    PrivatePostgres postgres;
+    const PostgresDatabase database(postgres.server());
+    const auto store = postgres::open_store(database.url(), {.deploy_schema = true});
+    std::vector<NewMessage> messages;
+    for (int i = 0; i < 300; ++i) messages.push_back(message());
+    store->enqueue(nullptr, messages);
+    const ClaimRequest all{.owner = OwnerToken::generate(), .lease = 5min, .batch = 1000};
+    const auto before = store->claim(Queue::outbox, all);
+    ASSERT_EQ(before.size(), 300U);
+    std::vector<Settlement> half;
+    for (std::size_t i = 0; i < 150; ++i) half.push_back({.lease = *before[i].lease});
+    store->settle(nullptr, Queue::outbox, half);
+
+    postgres.crash_restart();
+    const auto after = store->claim(Queue::outbox, all);
+    EXPECT_EQ(after.size(), 150U);
+    std::vector<Settlement> stale;
+    for (std::size_t i = 150; i < 300; ++i) stale.push_back({.lease = *before[i].lease});
+    const auto results = store->settle(nullptr, Queue::outbox, stale);
+    EXPECT_EQ(std::count(results.begin(), results.end(), Settled::lost), 150);
+}
+
+}  // namespace
+}  // namespace postroom::test
