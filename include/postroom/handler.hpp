@@ -103,8 +103,8 @@ public:
     }
 
     // As on(), for T::topic: the payload is read into a T first. A payload that from_payload()
-    // cannot read makes the message dead. `handler` is called with (const T&) or (const T&, const
-    // Message&).
+    // cannot read makes the message dead. `handler` is called with (const T&), (const T&,
+    // const Message&) or (const T&, const Message&, HandlerContext&).
     template <TypedPayload T, class F>
     Routes& on(F handler) {
         return add({}, TopicName(T::topic), {adapt_typed<T>(std::move(handler)), false});
@@ -114,6 +114,14 @@ public:
     template <class F>
     Routes& in_transaction(const TopicName& topic, F handler) {
         return add({}, topic, {adapt(std::move(handler)), true});
+    }
+    template <class F>
+    Routes& in_transaction(const AggregateType& aggregate_type, const TopicName& topic, F handler) {
+        return add(aggregate_type, topic, {adapt(std::move(handler)), true});
+    }
+    template <TypedPayload T, class F>
+    Routes& in_transaction(F handler) {
+        return add({}, TopicName(T::topic), {adapt_typed<T>(std::move(handler)), true});
     }
 
     // nullptr when nobody handles it.
@@ -149,8 +157,11 @@ private:
 
     template <class T, class F>
     static Handler adapt_typed(F handler) {
-        return [handler = std::move(handler)](const Message& m, HandlerContext&) mutable {
-            if constexpr (std::invocable<F&, const T&, const Message&>) {
+        return [handler = std::move(handler)](const Message& m,
+                                              [[maybe_unused]] HandlerContext& context) mutable {
+            if constexpr (std::invocable<F&, const T&, const Message&, HandlerContext&>) {
+                handler(read<T>(m), m, context);
+            } else if constexpr (std::invocable<F&, const T&, const Message&>) {
                 handler(read<T>(m), m);
             } else {
                 handler(read<T>(m));
@@ -179,8 +190,9 @@ struct Processed {
 };
 
 // Claims one message under the queue's own owner token and lease, runs its handler, and settles it.
-// nullopt when none was ready. What the handler throws ends in the outcome; what the store throws
-// comes out.
+// nullopt when none was ready. What the handler throws ends in the outcome, and so does a
+// transaction of in_transaction() that cannot be begun or committed; what the store throws
+// otherwise comes out.
 std::optional<Processed> process_one(const WorkQueue& queue, const Routes& routes,
                                      const ProcessOptions& options = {}, std::stop_token stop = {});
 

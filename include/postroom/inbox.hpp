@@ -24,6 +24,9 @@
 
 namespace postroom {
 
+// SHA-256 of a payload, 32 bytes: the hash to give to enqueue() and already_processed().
+std::string content_hash(std::string_view payload);
+
 struct InboxOptions {
     WorkQueueOptions queue{};
     // Called when a message arrives again with another hash: the sender reused an id, or somebody

@@ -34,9 +34,11 @@ struct OpenOptions {
     // Name for logs and metrics; empty: derived from the URL, without secrets.
     std::string store_id{};
 
-    // How long delivered outbox messages are kept. Zero: they are removed when acknowledged.
-    Duration history_retention = std::chrono::hours{24 * 7};
-    // How long an idempotency key keeps a second message out, whatever becomes of the first.
+    // Keep delivered outbox messages until purge() removes them. False: they are gone when
+    // acknowledged.
+    bool keep_history = true;
+    // How long at least an idempotency key keeps a second message out, whatever becomes of the
+    // first; then the next purge() of the outbox removes it.
     Duration dedupe_window = std::chrono::hours{24 * 7};
 
     Limits limits{};

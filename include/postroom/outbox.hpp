@@ -40,7 +40,7 @@ class Outbox : public WorkQueue {
 public:
     // `store` must outlive this object.
     explicit Outbox(Store& store, const OutboxOptions& options = {});
-    ~Outbox();
+    ~Outbox() override;
 
     // Stores `message` and returns its ids, or those of the message that already carries the same
     // idempotency key for that tenant. Throws std::invalid_argument for a message that breaks a
@@ -70,6 +70,8 @@ public:
 
     // What enqueue() would run, for a driver that we do not know: SQL with the engine's
     // placeholders and the values in order. Run it in your transaction. A message id is filled in.
+    // Error{misuse} on a database that needs several statements for it: SQLite for a message with a
+    // message id or an idempotency key of yours, a due time or a low priority.
     SqlStatement statement(const NewMessage& message) const;
 
     // The verbs of a polling store, for what claim_due() returned. False: the lease was lost.

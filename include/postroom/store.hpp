@@ -89,7 +89,9 @@ struct Query {
     std::optional<std::string> source{};
     std::optional<std::string> topic{};
     std::optional<State> state{};
-    std::uint64_t after_seq = 0;  // keyset paging: results come in order of seq
+    // Keyset paging: results come in order of seq. Inbox messages without content (seen, done) have
+    // no number: they come first and are not paged.
+    std::uint64_t after_seq = 0;
     std::uint32_t limit = 100;
 };
 
@@ -128,6 +130,7 @@ public:
     // The database's clock, which judges every lease, due time and retry.
     virtual Instant now() = 0;
 
+    // The store must outlive the transaction.
     virtual std::unique_ptr<Transaction> begin() = 0;
 
     // Outbox: stores `messages`, results in their order. Every message_id must be filled in. With

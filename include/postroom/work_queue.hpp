@@ -25,12 +25,17 @@ struct WorkQueueOptions {
     RetryPolicy retry{};  // back-off of abandon(), and how often a message is tried
     OwnerToken owner{};   // of the verbs that take none; nil: a new one
     Duration lease = std::chrono::seconds{30};  // of the verbs that take none
+    // How long done messages are kept by purge(); none: outbox 7 days, inbox 30 days by when they
+    // were last seen.
+    std::optional<Duration> retention{};
     Random* random = nullptr;  // jitter and ids; nullptr: the system's. Must outlive the queue
 };
 
 class WorkQueue {
 public:
-    ~WorkQueue();
+    WorkQueue(const WorkQueue&) = delete;
+    WorkQueue& operator=(const WorkQueue&) = delete;
+    virtual ~WorkQueue();
 
     Store& store() const { return store_; }
     Queue queue() const { return queue_; }
@@ -84,10 +89,10 @@ public:
     // Dead messages are ready again, as new. Returns how many were.
     std::uint64_t redrive(std::span<const WorkItemId> ids) const;
 
-    // Removes done messages older than `older_than`, batch by batch, each in a transaction of its
-    // own, until none is left, `stop` is requested, or somebody else turns out to be purging.
-    // `progress` hears the total so far.
-    std::uint64_t purge(Duration older_than, std::uint32_t batch = 1000,
+    // Removes done messages older than `older_than` (none: the retention of the options), batch by
+    // batch, each in a transaction of its own, until none is left, `stop` is requested, or somebody
+    // else turns out to be purging. `progress` hears the total so far.
+    std::uint64_t purge(std::optional<Duration> older_than = {}, std::uint32_t batch = 1000,
                         const std::function<void(std::uint64_t)>& progress = {},
                         std::stop_token stop = {}) const;
 
@@ -98,6 +103,8 @@ protected:
 
     // The leases that `owner` holds on messages matching `query`.
     std::vector<Lease> leases_of(const OwnerToken& owner, Query query) const;
+    static std::uint64_t count_changed(const std::vector<Settled>& results);
+    std::string storable_error(std::string_view error) const;
     Random& random() const { return *random_; }
     const WorkQueueOptions& options() const { return options_; }
 
@@ -105,6 +112,7 @@ private:
     std::vector<Settled> settle(std::span<const Lease> leases, const Settlement& like,
                                 TxContext* tx) const;
     std::vector<Lease> leases_of(const OwnerToken& owner, std::span<const WorkItemId> ids) const;
+    Duration retention() const;
 
     Store& store_;
     const Queue queue_;

@@ -8,19 +8,15 @@
 
 #include <fmt/format.h>
 
-#include "base/utf8.hpp"
+#include "base/sha256.hpp"
 #include "postroom/error.hpp"
 
 namespace postroom {
 
-namespace {
-
-std::uint64_t count_changed(const std::vector<Settled>& results) {
-    return static_cast<std::uint64_t>(std::count_if(results.begin(), results.end(),
-                                                    [](Settled s) { return s != Settled::lost; }));
+std::string content_hash(std::string_view payload) {
+    const base::Sha256Digest digest = base::sha256(payload);
+    return {digest.begin(), digest.end()};
 }
-
-}  // namespace
 
 Inbox::Inbox(Store& store, const InboxOptions& options)
     : WorkQueue(store, Queue::inbox, options.queue),
@@ -49,9 +45,7 @@ bool Inbox::mark(const std::string& message_id, const std::string& source, State
                  std::string_view error, TxContext* tx) const {
     const InboxKey key{source, message_id};
     validate(key, store().limits());
-    const std::string text(
-        base::truncate_utf8(base::sanitize_utf8(error), store().limits().max_error_chars));
-    return store().mark(tx, key, state, text).has_value();
+    return store().mark(tx, key, state, storable_error(error)).has_value();
 }
 
 bool Inbox::mark_processing(const std::string& message_id, const std::string& source,

@@ -37,7 +37,7 @@ Message queued_message(const NewMessage& message, const WorkItemId& id, Instant 
 
 MemoryOutbox::MemoryOutbox(UndoLog& log, const OpenOptions& options)
     : MemoryQueue(log),
-      history_retention_(options.history_retention),
+      keep_history_(options.keep_history),
       dedupe_window_(options.dedupe_window),
       keys_(log),
       history_(log) {}
@@ -62,7 +62,7 @@ EnqueueResult MemoryOutbox::enqueue(const NewMessage& message, const WorkItemId&
 }
 
 void MemoryOutbox::delivered(Message message, const OwnerToken& owner, Instant now) {
-    if (history_retention_ <= Duration::zero()) return;
+    if (!keep_history_) return;
     message.state = State::done;
     message.lease.reset();
     message.last_error.clear();

@@ -38,7 +38,7 @@ private:
     void delivered(Message message, const OwnerToken& owner, Instant now) override;
     void append_unqueued(std::vector<Message>& messages) const override;
 
-    Duration history_retention_;
+    bool keep_history_;
     Duration dedupe_window_;
     MemoryTable<IdempotencyKey, TakenKey> keys_;
     MemoryTable<std::uint64_t, Message> history_;

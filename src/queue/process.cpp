@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <exception>
@@ -15,13 +16,19 @@ namespace {
 
 constexpr Duration blameless_pause = std::chrono::seconds{1};
 
+// A handler may ask for any delay, also for none; the queue takes those within its limits.
+std::optional<Duration> storable(std::optional<Duration> delay, const WorkQueue& queue) {
+    if (!delay) return delay;
+    return std::clamp(*delay, Duration{1}, queue.store().limits().delay_max);
+}
+
 Settled apply(const WorkQueue& queue, const Lease& lease, const Verdict& verdict) {
     const std::array leases{lease};
     switch (verdict.outcome) {
         case Outcome::ack:
             return queue.ack(leases).front();
         case Outcome::abandon:
-            return queue.abandon(leases, verdict.error, verdict.delay).front();
+            return queue.abandon(leases, verdict.error, storable(verdict.delay, queue)).front();
         case Outcome::fail:
             return queue.fail(leases, verdict.error).front();
         case Outcome::release:

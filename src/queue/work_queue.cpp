@@ -43,16 +43,6 @@ void require_delay(const std::optional<Duration>& delay, const Limits& limits) {
     }
 }
 
-// Errors are whatever somebody threw: made storable, then cut to the limit.
-std::string storable_error(std::string_view error, const Limits& limits) {
-    return std::string(base::truncate_utf8(base::sanitize_utf8(error), limits.max_error_chars));
-}
-
-std::uint64_t count_changed(const std::vector<Settled>& results) {
-    return static_cast<std::uint64_t>(std::count_if(results.begin(), results.end(),
-                                                    [](Settled s) { return s != Settled::lost; }));
-}
-
 const WorkQueueOptions& checked(const WorkQueueOptions& options, const Limits& limits) {
     validate(options.retry);
     require_lease(options.lease, limits);
@@ -70,6 +60,23 @@ WorkQueue::WorkQueue(Store& store, Queue queue, const WorkQueueOptions& options)
       random_(options.random == nullptr ? own_random_.get() : options.random) {}
 
 WorkQueue::~WorkQueue() = default;
+
+Duration WorkQueue::retention() const {
+    constexpr Duration outbox_default = std::chrono::hours{24 * 7};
+    constexpr Duration inbox_default = std::chrono::hours{24 * 30};
+    return options_.retention.value_or(queue_ == Queue::outbox ? outbox_default : inbox_default);
+}
+
+std::uint64_t WorkQueue::count_changed(const std::vector<Settled>& results) {
+    return static_cast<std::uint64_t>(std::count_if(results.begin(), results.end(),
+                                                    [](Settled s) { return s != Settled::lost; }));
+}
+
+// Errors are whatever somebody threw: made storable, then cut to the limit.
+std::string WorkQueue::storable_error(std::string_view error) const {
+    return std::string(
+        base::truncate_utf8(base::sanitize_utf8(error), store_.limits().max_error_chars));
+}
 
 std::vector<Message> WorkQueue::claim(const OwnerToken& owner, Duration lease, std::uint32_t batch,
                                       std::stop_token stop) const {
@@ -105,7 +112,7 @@ std::vector<Settled> WorkQueue::abandon(std::span<const Lease> leases, std::stri
     require_delay(delay, store_.limits());
     return settle(leases,
                   {.outcome = Outcome::abandon,
-                   .error = storable_error(error, store_.limits()),
+                   .error = storable_error(error),
                    .delay = delay.value_or(Duration::zero()),
                    .max_attempts = options_.retry.max_attempts},
                   tx);
@@ -113,12 +120,11 @@ std::vector<Settled> WorkQueue::abandon(std::span<const Lease> leases, std::stri
 
 std::vector<Settled> WorkQueue::fail(std::span<const Lease> leases, std::string_view error,
                                      TxContext* tx) const {
-    return settle(leases,
-                  {.outcome = Outcome::fail, .error = storable_error(error, store_.limits())}, tx);
+    return settle(leases, {.outcome = Outcome::fail, .error = storable_error(error)}, tx);
 }
 
 std::vector<Settled> WorkQueue::release(std::span<const Lease> leases, Duration delay) const {
-    if (delay < Duration::zero()) throw std::out_of_range("delay: must not be negative");
+    if (delay != Duration::zero()) require_delay(delay, store_.limits());
     return settle(leases, {.outcome = Outcome::release, .delay = delay}, nullptr);
 }
 
@@ -145,8 +151,15 @@ std::uint64_t WorkQueue::fail(const OwnerToken& owner, std::span<const WorkItemI
 std::vector<Lease> WorkQueue::leases_of(const OwnerToken& owner,
                                         std::span<const WorkItemId> ids) const {
     require_owner(owner);
-    if (ids.empty()) return {};
-    return leases_of(owner, Query{.ids = {ids.begin(), ids.end()}});
+    // In pieces: the messages are read with their payloads.
+    constexpr std::size_t piece = 500;
+    std::vector<Lease> leases;
+    for (std::size_t at = 0; at < ids.size(); at += piece) {
+        const auto some = ids.subspan(at, std::min(piece, ids.size() - at));
+        const std::vector<Lease> found = leases_of(owner, Query{.ids = {some.begin(), some.end()}});
+        leases.insert(leases.end(), found.begin(), found.end());
+    }
+    return leases;
 }
 
 std::vector<Lease> WorkQueue::leases_of(const OwnerToken& owner, Query query) const {
@@ -172,6 +185,8 @@ std::uint64_t WorkQueue::reap_expired(std::stop_token stop) const {
 }
 
 std::optional<Message> WorkQueue::get(const WorkItemId& id) const {
+    if (id == WorkItemId{})
+        return std::nullopt;  // what enqueue() returns for a message that was done
     std::vector<Message> found = store_.find(queue_, {.ids = {id}});
     if (found.empty()) return std::nullopt;
     return std::move(found.front());
@@ -181,14 +196,15 @@ std::uint64_t WorkQueue::redrive(std::span<const WorkItemId> ids) const {
     return store_.redrive(queue_, ids);
 }
 
-std::uint64_t WorkQueue::purge(Duration older_than, std::uint32_t batch,
+std::uint64_t WorkQueue::purge(std::optional<Duration> older_than, std::uint32_t batch,
                                const std::function<void(std::uint64_t)>& progress,
                                std::stop_token stop) const {
-    if (older_than < Duration::zero()) throw std::out_of_range("older_than: must not be negative");
+    const Duration age = older_than.value_or(retention());
+    if (age < Duration::zero()) throw std::out_of_range("older_than: must not be negative");
     require_batch(batch, store_.limits());
     std::uint64_t total = 0;
     while (!stop.stop_requested()) {
-        const PurgeResult result = store_.purge(queue_, {.older_than = older_than, .batch = batch});
+        const PurgeResult result = store_.purge(queue_, {.older_than = age, .batch = batch});
         total += result.purged;
         if (progress) progress(total);
         if (result.busy || !result.more) break;

@@ -95,6 +95,12 @@ void Migrator::deploy() {
     }
 }
 
+// Names and checksums are ours: letters, digits, underscores, parentheses, blanks.
+std::string Migrator::note_of(const Step& step) const {
+    return fmt::format("INSERT INTO {} (number, name, checksum) VALUES ({}, '{}', '{}');",
+                       table("postroom_migration"), step.number, step.name, step.checksum);
+}
+
 void Migrator::apply_pending(Connection& connection) const {
     const auto done = applied(connection);
     bool changed = false;
@@ -106,10 +112,7 @@ void Migrator::apply_pending(Connection& connection) const {
             throw Error(error.kind(), fmt::format("{}: migration {}: {}", backend_.peer, step.name,
                                                   error.what()));
         }
-        // Names and checksums are ours: letters, digits, underscores, parentheses, blanks.
-        connection.execute_script(
-            fmt::format("INSERT INTO {} (number, name, checksum) VALUES ({}, '{}', '{}')",
-                        table("postroom_migration"), step.number, step.name, step.checksum));
+        connection.execute_script(note_of(step));
         changed = true;
     }
     if (changed) record(connection, catalog(connection));
@@ -167,7 +170,9 @@ SchemaReport Migrator::report() {
 
 std::string Migrator::script() const {
     std::string out = expand_schema(backend_.dialect.migration_table) + "\n";
-    for (const Step& step : steps()) out += fmt::format("\n-- {}\n{}\n", step.name, step.text);
+    for (const Step& step : steps()) {
+        out += fmt::format("\n-- {}\n{}\n{}\n", step.name, step.text, note_of(step));
+    }
     return out;
 }
 

@@ -33,6 +33,7 @@ private:
     using Objects = std::map<std::string, std::string>;
 
     std::vector<Step> steps() const;
+    std::string note_of(const Step& step) const;  // the statement that records it as applied
     std::map<std::string, std::string> applied(Connection& connection) const;  // name to checksum
     Objects catalog(Connection& connection) const;
     Objects recorded(Connection& connection) const;

@@ -43,6 +43,7 @@ Runner::Runner(const Backend& backend, const OpenOptions& options, const void* o
     : render_(backend.dialect.render),
       peer_(backend.peer),
       conflict_retries_(options.conflict_retries),
+      patience_(options.statement_timeout),
       origin_(origin),
       pool_(backend.connect, options.pool_max, options.pool_wait) {}
 
@@ -63,6 +64,8 @@ void Runner::run(TxContext* tx, const Batch& batch, bool separate,
         run_joined(*tx, calls, tagged);
         return;
     }
+    // A conflict may have waited for its lock as long as a statement may: then that was it.
+    const auto give_up = std::chrono::steady_clock::now() + patience_;
     for (std::uint32_t attempt = 0;; ++attempt) {
         try {
             restart();
@@ -71,7 +74,7 @@ void Runner::run(TxContext* tx, const Batch& batch, bool separate,
             return;
         } catch (const Error& error) {
             const bool again = error.kind() == ErrorKind::conflict && attempt < conflict_retries_ &&
-                               !stop.stop_requested();
+                               std::chrono::steady_clock::now() < give_up && !stop.stop_requested();
             if (!again) rethrow(error);
         }
         pause_before_retry(attempt, stop);

@@ -55,6 +55,7 @@ private:
     SqlValue (*const render_)(const Value&);
     const std::string peer_;
     const std::uint32_t conflict_retries_;
+    const Duration patience_;
     const void* const origin_;
     Pool pool_;
 };

@@ -22,6 +22,9 @@ std::string condition_on_ids(const std::string& in_array) {
 
 const OpenOptions& checked(const OpenOptions& options) {
     if (options.pool_max == 0) throw std::invalid_argument("pool_max: 0, at least 1 needed");
+    if (options.dedupe_window < Duration::zero()) {
+        throw std::invalid_argument("dedupe_window: must not be negative");
+    }
     return options;
 }
 

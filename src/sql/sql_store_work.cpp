@@ -49,13 +49,16 @@ std::vector<Message> SqlStore::claim(Queue queue, const ClaimRequest& request,
 
 std::vector<Settled> SqlStore::settle(TxContext* tx, Queue queue,
                                       std::span<const Settlement> settlements) {
-    const bool history = options_.history_retention > Duration::zero();
+    const bool history = options_.keep_history;
     try {
         return settle_once(tx, queue, settlements, history);
     } catch (const Error& error) {
         // The history refused (disk, rights, a missing partition): that must not undo a delivery.
         // In the caller's transaction there is nothing to repeat; it is the caller's to end.
-        if (tx != nullptr || !history || error.kind() != ErrorKind::rejected) throw;
+        const bool acks =
+            std::any_of(settlements.begin(), settlements.end(),
+                        [](const Settlement& s) { return s.outcome == Outcome::ack; });
+        if (tx != nullptr || !history || !acks || error.kind() != ErrorKind::rejected) throw;
         return settle_once(tx, queue, settlements, false);
     }
 }

@@ -47,15 +47,11 @@ private:
 
 SqlTransaction::SqlTransaction(PooledConnection connection, const void* origin)
     : connection_(std::move(connection)), origin_(origin) {
-    connection_->begin();
+    (*connection_)->begin();
 }
 
 SqlTransaction::~SqlTransaction() {
-    try {
-        rollback();
-    } catch (...) {  // The connection is broken; the server rolls back by itself.
-        state_ = State::rolled_back;
-    }
+    if (state_ == State::open) roll_back();
 }
 
 void SqlTransaction::require_open(const char* operation) const {
@@ -64,12 +60,15 @@ void SqlTransaction::require_open(const char* operation) const {
 
 Connection& SqlTransaction::connection() {
     require_open("transaction");
-    return *connection_;
+    // A statement that went on now would stand alone.
+    if (!in_transaction() && (*connection_)->healthy()) {
+        refuse("the database has ended the transaction by itself; roll back and begin again");
+    }
+    return **connection_;
 }
 
 SqlRows SqlTransaction::execute(const SqlStatement& statement) {
-    require_open("execute");
-    return connection_->execute(statement);
+    return connection().execute(statement);
 }
 
 void SqlTransaction::after_commit(std::function<void()> callback) {
@@ -85,12 +84,13 @@ void SqlTransaction::after_rollback(std::function<void()> callback) {
 void SqlTransaction::commit() {
     require_open("commit");
     try {
-        connection_->commit();
+        (*connection_)->commit();
     } catch (const Error& error) {
         if (error.kind() == ErrorKind::outcome_unknown) {
             state_ = State::unknown;
+            connection_.reset();
         } else {
-            rollback();
+            roll_back();  // what the commit said is the error to report
         }
         throw;
     }
@@ -99,13 +99,25 @@ void SqlTransaction::commit() {
 
 void SqlTransaction::rollback() {
     if (state_ != State::open) return;
-    state_ = State::rolled_back;
-    if (connection_->in_transaction()) connection_->rollback();
+    if (const std::exception_ptr failed = roll_back()) std::rethrow_exception(failed);
+}
+
+// A connection that cannot even say ROLLBACK is broken, and the database rolls back by itself: the
+// callbacks run in either case.
+std::exception_ptr SqlTransaction::roll_back() noexcept {
+    std::exception_ptr failed;
+    try {
+        if ((*connection_)->in_transaction()) (*connection_)->rollback();
+    } catch (...) {
+        failed = std::current_exception();
+    }
     finish(State::rolled_back, after_rollback_);
+    return failed;
 }
 
 void SqlTransaction::finish(State state, std::vector<std::function<void()>>& callbacks) {
     state_ = state;
+    connection_.reset();
     for (const std::function<void()>& callback : callbacks) {
         try {
             callback();

@@ -2,8 +2,10 @@
 // the caller knows.
 #pragma once
 
+#include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "postroom/transaction.hpp"
@@ -20,7 +22,10 @@ public:
     SqlTransaction(PooledConnection connection, const void* origin);
     ~SqlTransaction() override;
 
-    bool in_transaction() const override { return state_ == State::open; }
+    // False also when the database ended it by itself, as SQLite does on some errors.
+    bool in_transaction() const override {
+        return state_ == State::open && (*connection_)->in_transaction();
+    }
     SqlRows execute(const SqlStatement& statement) override;
     bool reports_end() const override { return true; }
     void after_commit(std::function<void()> callback) override;
@@ -35,9 +40,11 @@ private:
     enum class State { open, committed, rolled_back, unknown };
 
     void require_open(const char* operation) const;
+    std::exception_ptr roll_back() noexcept;
     void finish(State state, std::vector<std::function<void()>>& callbacks);
 
-    PooledConnection connection_;
+    // Given back when the transaction ends, before the callbacks run: they may need a connection.
+    std::optional<PooledConnection> connection_;
     const void* const origin_;
     State state_ = State::open;
     std::vector<std::function<void()>> after_commit_;

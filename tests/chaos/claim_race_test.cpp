@@ -169,7 +169,7 @@ void judge(const char* title, std::uint64_t count, std::chrono::duration<double>
 }
 
 TEST_P(ClaimRaceTest, WorkersNeverShareAMessageAndMissNone) {
-    const std::uint64_t count = scaled(100'000, 2000);
+    const std::uint64_t count = scaled(200'000, 2000);
     fill(Outbox(*open()), count);
     Sightings sightings;
     const auto took = race(database().url(), count, sightings, {}, seed());

@@ -24,7 +24,7 @@ TEST_P(HistoryLaw, OBX_030_DeliveredMessagesAreKept) {
 }
 
 TEST_P(HistoryLaw, WithoutHistoryAnAckRemovesTheMessage) {
-    open({.history_retention = 0s});
+    open({.keep_history = false});
     const WorkItemId id = put();
     EXPECT_THAT(outbox().ack(leases_of(claim_one())), testing::ElementsAre(Settled::done));
     EXPECT_THAT(done(store()), IsEmpty());
@@ -33,7 +33,7 @@ TEST_P(HistoryLaw, WithoutHistoryAnAckRemovesTheMessage) {
 }
 
 TEST_P(HistoryLaw, WithoutHistoryAReplayIsStillADuplicate) {
-    open({.history_retention = 0s});
+    open({.keep_history = false});
     outbox().enqueue({.topic = "t", .payload = "p", .idempotency_key = "k"});
     outbox().ack(leases_of(claim_one()));
     EXPECT_TRUE(

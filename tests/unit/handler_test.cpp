@@ -117,6 +117,19 @@ TEST_F(Process, AThrowingHandlerIsTriedAgainAfterTheBackOff) {
     EXPECT_TRUE(process_one(outbox, routes));
 }
 
+TEST_F(Process, AnyDelayThatAHandlerAsksForIsTaken) {
+    Duration wanted{};
+    routes.on("t", [&](const Message&) { throw RetryAfter(wanted, "later"); });
+    const auto sent = outbox.enqueue({.topic = "t", .payload = ""});
+    for (const Duration delay : {Duration(0), Duration(-5s), Duration::max()}) {
+        wanted = delay;
+        clock.advance(1s);
+        ASSERT_EQ(process_one(outbox, routes)->settled, Settled::ready);
+    }
+    EXPECT_EQ(stored(sent.id).retry_count, 3U);
+    EXPECT_EQ(stored(sent.id).available_at, clock.now() + store.limits().delay_max);
+}
+
 TEST_F(Process, AnUnreadablePayloadIsDeadWithTheReason) {
     routes.on<Paid>([](const Paid&, const Message&) { FAIL(); });
     const auto sent = outbox.enqueue({.topic = "paid", .payload = "many"});
@@ -167,6 +180,17 @@ TEST_F(Process, WhatATransactionalHandlerWritesStandsOnlyWhenItReturns) {
     clock.advance(2s);
     EXPECT_EQ(process_one(outbox, routes)->settled, Settled::done);
     EXPECT_EQ(store.enqueued("effect").size(), 1U);
+}
+
+TEST_F(Process, ATypedHandlerMayRunInTheTransaction) {
+    routes.in_transaction<Paid>([&](const Paid& paid, const Message&, HandlerContext& context) {
+        outbox.enqueue(context.transaction(),
+                       {.topic = "effect", .payload = std::to_string(paid.amount)});
+    });
+    outbox.enqueue(Paid{5});
+    EXPECT_EQ(process_one(outbox, routes)->settled, Settled::done);
+    ASSERT_EQ(store.enqueued("effect").size(), 1U);
+    EXPECT_EQ(store.enqueued("effect").front().payload, "5");
 }
 
 TEST_F(Process, ATransactionalHandlerThatLostItsLeaseHasNoEffect) {

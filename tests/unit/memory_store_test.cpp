@@ -115,7 +115,7 @@ TEST_F(MemoryStoreTest, AnAckedMessageBecomesHistory) {
 }
 
 TEST_F(MemoryStoreTest, WithoutRetentionAnAckedMessageIsGone) {
-    MemoryStore forgetful(clock, {.history_retention = Duration::zero()});
+    MemoryStore forgetful(clock, {.keep_history = false});
     const NewMessage one = message("a");
     forgetful.enqueue(nullptr, std::span{&one, 1});
     const auto claimed = forgetful.claim(Queue::outbox, {.owner = owner});

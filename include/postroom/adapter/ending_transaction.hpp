@@ -49,8 +49,15 @@ public:
     void rollback() override {
         if (state_ != State::open) return;
         state_ = State::rolled_back;
-        do_rollback();
+        std::exception_ptr
+            failed;  // a broken connection rolls back by itself: the callbacks run all the same
+        try {
+            do_rollback();
+        } catch (...) {
+            failed = std::current_exception();
+        }
         run(after_rollback_);
+        if (failed) std::rethrow_exception(failed);
     }
 
 protected:

@@ -51,7 +51,9 @@ inline ErrorKind pqxx_kind(const ::pqxx::sql_error& error) {
 // Call in a catch block: throws what is being handled as Error, with the original nested.
 [[noreturn]] inline void rethrow_pqxx(const ::pqxx::connection_base& connection) {
     const auto fail = [](ErrorKind kind, const std::exception& cause) {
-        std::throw_with_nested(Error(kind, std::string("libpqxx: ") + cause.what()));
+        // The first line only: the details of a constraint quote the row.
+        const std::string text = cause.what();
+        std::throw_with_nested(Error(kind, "libpqxx: " + text.substr(0, text.find('\n'))));
     };
     try {
         throw;

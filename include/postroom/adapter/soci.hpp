@@ -64,7 +64,10 @@ inline ErrorKind soci_kind(const ::soci::session& session, const ::soci::soci_er
 // values.
 [[noreturn]] inline void rethrow_soci(const ::soci::session& session,
                                       const ::soci::soci_error& error) {
-    std::throw_with_nested(Error(soci_kind(session, error), "SOCI: " + error.get_error_message()));
+    // The first line only: the details of a constraint quote the row.
+    const std::string text = error.get_error_message();
+    std::throw_with_nested(
+        Error(soci_kind(session, error), "SOCI: " + text.substr(0, text.find('\n'))));
 }
 
 // The statement with its values where SOCI can point at them. Values are bound by position, which

@@ -1,5 +1,8 @@
 // The caller's connection: we run statements in the caller's transaction and nothing else.
 #include "backends/postgres/driver.hpp"
+
+#include <cstring>
+
 #include "backends/postgres/encoding.hpp"
 #include "backends/postgres/errors.hpp"
 
@@ -16,6 +19,11 @@ constexpr int binary_results = 1;
 void require_usable(const PGconn* connection) {
     if (PQpipelineStatus(connection) != PQ_PIPELINE_OFF)
         refuse("the borrowed connection is in pipeline mode");
+    // Our texts are UTF-8, and the server would take them for something else.
+    const char* const encoding = PQparameterStatus(connection, "client_encoding");
+    if (encoding != nullptr && std::strcmp(encoding, "UTF8") != 0 &&
+        std::strcmp(encoding, "SQL_ASCII") != 0)
+        refuse("the borrowed connection has a client_encoding other than UTF8");
     switch (PQtransactionStatus(connection)) {
         case PQTRANS_INTRANS:
             return;

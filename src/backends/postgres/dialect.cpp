@@ -19,7 +19,7 @@ sql::UnitText one(std::string statement) {
 // Counted by scanning: exact, and the same on every engine. Leases of messages that are gone are
 // few and short-lived.
 constexpr const char* count_texts = R"(
-SELECT v.total + w.ready - p.leased - v.born, p.leased + v.born, w.dead + {unqueued_dead}, {seen}, w.retrying,
+SELECT greatest(0, v.total + w.ready - p.leased - v.born), p.leased + v.born, w.dead + {unqueued_dead}, {seen}, w.retrying,
        least(v.oldest, w.oldest)
   FROM (SELECT count(*) AS total, min(created_at) AS oldest,
                count(*) FILTER (WHERE born_until > statement_timestamp()

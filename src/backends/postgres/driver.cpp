@@ -93,7 +93,16 @@ Result OwnConnection::simple(const char* sql, ErrorKind when_broken) {
 void OwnConnection::begin() { simple(begin_statement, ErrorKind::unavailable); }
 
 void OwnConnection::commit() {
-    const Result result = simple("COMMIT", ErrorKind::outcome_unknown);
+    const Result result = [this] {
+        try {
+            return simple("COMMIT", ErrorKind::outcome_unknown);
+        } catch (const Error& error) {
+            // A pooler reports a server that it lost in words of its own: nobody knows what became
+            // of the commit.
+            if (error.kind() != ErrorKind::unavailable) throw;
+            throw Error(ErrorKind::outcome_unknown, error.what());
+        }
+    }();
     if (std::strcmp(PQcmdStatus(result.get()), "COMMIT") != 0) {
         throw Error(ErrorKind::rejected, "the transaction had failed and was rolled back");
     }

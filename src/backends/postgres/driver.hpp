@@ -53,6 +53,7 @@ private:
     const bool pooled_;
     bool broken_ = false;
     std::unordered_map<std::string, std::string> prepared_;  // text to name
+    std::uint64_t prepared_count_ = 0;                       // names are never used twice
 };
 
 // A connection of the caller, in the caller's transaction. Unnamed statements one by one; nothing

@@ -53,8 +53,9 @@ void Pipeline::send(std::size_t index, const sql::Call& call) {
     auto found = owner_.prepared_.find(sql);
     if (found == owner_.prepared_.end() && !owner_.pooled_ &&
         owner_.prepared_.size() < prepared_max) {
-        found = owner_.prepared_.emplace(sql, "postroom_" + std::to_string(owner_.prepared_.size()))
-                    .first;
+        found =
+            owner_.prepared_.emplace(sql, "postroom_" + std::to_string(owner_.prepared_count_++))
+                .first;
         prepare(found->second, sql);
     }
     if (found != owner_.prepared_.end()) {
@@ -137,13 +138,19 @@ void Pipeline::handle(const Step& step, PGresult& result) {
     if (step.kind == Kind::prepare) owner_.prepared_.erase(step.sql);
     if (sqlstate_of(&result).empty()) throw_broken();
     Error error = server_error(result);
-    const bool committing = step.kind == Kind::commit || (step.kind == Kind::sync && commit_sent_);
+    // The server answers at the end of the pipeline, so a lost connection may be told in an earlier
+    // place.
+    const bool committing = step.kind == Kind::commit ||
+                            (step.kind == Kind::sync && commit_sent_) ||
+                            (commit_sent_ && sqlstate_of(&result).starts_with("08"));
     if (committing && error.kind() == ErrorKind::unavailable) {
         error = Error(ErrorKind::outcome_unknown, error.what());
     }
     note(std::make_exception_ptr(error));
-    // A plan kept from before a migration: a fresh connection has none.
-    if (sqlstate_of(&result) == "0A000") owner_.broken_ = true;
+    // A plan kept from before a migration, or statements that a DISCARD took away: a fresh
+    // connection has none.
+    const std::string state(sqlstate_of(&result));
+    if (state == "0A000" || state == "26000" || state == "42P05") owner_.broken_ = true;
 }
 
 void Pipeline::give_rows(std::size_t call, const PGresult& result) {

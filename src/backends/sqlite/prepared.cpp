@@ -1,6 +1,7 @@
 #include "backends/sqlite/prepared.hpp"
 
 #include <algorithm>
+#include <memory>
 
 #include <fmt/format.h>
 #include <sqlite3.h>
@@ -24,18 +25,17 @@ sqlite3_stmt* prepare(sqlite3* connection, const std::string& sql, unsigned flag
 
 sqlite3_stmt* prepare_single(sqlite3* connection, const std::string& sql, bool kept) {
     const char* tail = nullptr;
-    sqlite3_stmt* const statement =
-        prepare(connection, sql, kept ? SQLITE_PREPARE_PERSISTENT : 0, &tail);
+    std::unique_ptr<sqlite3_stmt, decltype(&sqlite3_finalize)> statement(
+        prepare(connection, sql, kept ? SQLITE_PREPARE_PERSISTENT : 0, &tail), &sqlite3_finalize);
     // Blanks and comments may follow; they prepare to nothing.
     const char* ignored = nullptr;
     const std::string rest(tail, sql.data() + sql.size());
     sqlite3_stmt* const second = rest.empty() ? nullptr : prepare(connection, rest, 0, &ignored);
     if (second != nullptr) {
         sqlite3_finalize(second);
-        sqlite3_finalize(statement);
         throw Error(ErrorKind::misuse, "execute: one statement at a time");
     }
-    return statement;
+    return statement.release();
 }
 
 // SQLite takes a null pointer for NULL.

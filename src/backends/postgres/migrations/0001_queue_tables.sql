@@ -39,6 +39,8 @@ CREATE TABLE {live} (
     CONSTRAINT born_complete CHECK ((born_until IS NULL) = (lease_id IS NULL)
                                     AND (born_until IS NULL) = (owner IS NULL))
 );
+-- Rows born leased, to find those whose time is over; the others pay nothing for it.
+CREATE INDEX "{queue}_live_born" ON {live} (seq) WHERE born_until IS NOT NULL;
 CREATE INDEX "{queue}_live_urgent" ON {live} (priority DESC, seq) WHERE priority > 0;
 
 -- Everything exceptional: deferred, retrying, lost, released, low priority, dead.

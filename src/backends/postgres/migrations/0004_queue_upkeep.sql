@@ -146,6 +146,8 @@ BEGIN
     IF now_ms < next_ms AND next_ms <= now_ms + 30000 THEN
         RETURN;
     END IF;
+    -- Set ahead, and again at the end: a round that is cancelled must not be begun again by every claim.
+    PERFORM setval('{look_at}', now_ms + 1000);
     full_round := now_ms >= full_ms OR full_ms > now_ms + 600000;
     IF NOT full_round THEN
         low := coalesce(pg_sequence_last_value('{floor}'), 0);
@@ -178,8 +180,7 @@ BEGIN
     -- Should this end between the two, an old number with a new transaction id is merely cautious.
     PERFORM setval('{tick_xid}', greatest(1, new_xid));
     PERFORM setval('{tick_number}', greatest(1, new_number));
-    pause_ms := least(30000, greatest(5, (greatest(0, coalesce(lower_to, high) - low)
-                                          + greatest(0, new_number - born_low)) / numbers_per_ms));
+    pause_ms := least(30000, greatest(5, greatest(0, coalesce(lower_to, high) - low) / numbers_per_ms));
     IF full_round THEN
         pause_ms := least(1000, pause_ms);
         full_until := now_ms + least(600000, greatest(30000, 20 * (

@@ -42,6 +42,9 @@ BEGIN
         PERFORM set_config('synchronous_commit', 'off', true);
     END IF;
 
+    -- Nobody may sit on the claim lock: a session that goes idle with it is ended. Local to this transaction.
+    PERFORM set_config('idle_in_transaction_session_timeout', '5s', true);
+
     found := {look}(greatest(in_batch, 100));
 
     -- A statement of its own: those below must see what the claims before this one committed.

@@ -12,13 +12,19 @@ AS $$
 DECLARE
     in_live boolean;
 BEGIN
-    PERFORM FROM {lease} l WHERE l.seq = in_seq AND l.lease_id = in_lease_id FOR UPDATE;
+    -- The message is locked before the lease, as everywhere; whether the lease stands is decided by its DELETE.
+    PERFORM FROM {lease} l WHERE l.seq = in_seq AND l.lease_id = in_lease_id;
     IF NOT FOUND THEN
         PERFORM FROM {live} v
           WHERE v.seq = in_seq AND v.nonce = in_nonce AND v.lease_id = in_lease_id
             AND (SELECT l.seq FROM {lease} l WHERE l.seq = v.seq) IS NULL
             FOR UPDATE;
-        RETURN CASE WHEN FOUND THEN true END;
+        IF NOT FOUND THEN
+            RETURN NULL;
+        END IF;
+        -- An extend may have come in between.
+        DELETE FROM {lease} l WHERE l.seq = in_seq AND l.lease_id = in_lease_id;
+        RETURN true;
     END IF;
     PERFORM FROM {live} v WHERE v.seq = in_seq AND v.nonce = in_nonce FOR UPDATE;
     in_live := FOUND;
@@ -28,8 +34,8 @@ BEGIN
             RETURN NULL;
         END IF;
     END IF;
-    DELETE FROM {lease} l WHERE l.seq = in_seq;
-    RETURN in_live;
+    DELETE FROM {lease} l WHERE l.seq = in_seq AND l.lease_id = in_lease_id;
+    RETURN CASE WHEN FOUND THEN in_live END;
 END $$;
 
 CREATE FUNCTION {do_retry}(in_seq bigint, in_nonce bigint, in_lease_id bigint, in_error text,
@@ -105,24 +111,27 @@ DECLARE
     held bigint[];
     born bigint[] := '{}';
 BEGIN
-    WITH prolonged AS (
-        UPDATE {lease} l SET locked_until = until
-         WHERE l.seq = ANY (in_seqs) AND l.lease_id = in_lease_id
-           AND ((SELECT v.nonce FROM {live} v WHERE v.seq = l.seq) = ANY (in_nonces)
-                OR (SELECT w.nonce FROM {waiting} w WHERE w.seq = l.seq) = ANY (in_nonces))
-        RETURNING l.seq
-    )
-    SELECT coalesce(array_agg(p.seq), '{}') INTO held FROM prolonged p;
+    held := ARRAY(SELECT l.seq FROM {lease} l
+                   WHERE l.seq = ANY (in_seqs) AND l.lease_id = in_lease_id
+                     AND ((SELECT v.nonce FROM {live} v WHERE v.seq = l.seq) = ANY (in_nonces)
+                          OR (SELECT w.nonce FROM {waiting} w WHERE w.seq = l.seq) = ANY (in_nonces)));
+    -- A lease that is being settled at this moment needs no more time, and nobody waits for it: one open
+    -- transaction must not keep the other leases from being prolonged.
+    UPDATE {lease} l SET locked_until = until
+     WHERE l.seq = ANY (ARRAY(SELECT h.seq FROM {lease} h
+                               WHERE h.seq = ANY (held) AND h.lease_id = in_lease_id
+                               ORDER BY h.seq FOR UPDATE SKIP LOCKED));
     IF cardinality(held) < cardinality(in_seqs) THEN
         born := ARRAY(SELECT v.seq FROM {live} v
                        WHERE v.seq = ANY (in_seqs) AND v.nonce = ANY (in_nonces) AND v.lease_id = in_lease_id
                          AND (SELECT l.seq FROM {lease} l WHERE l.seq = v.seq) IS NULL
-                       FOR UPDATE);
+                       FOR UPDATE SKIP LOCKED);
     END IF;
     IF cardinality(born) > 0 OR until_ms < coalesce(pg_sequence_last_value('{lease_due}'), 0) THEN
         PERFORM pg_advisory_xact_lock(hashtextextended('postroom claim {lock}', 0));
         INSERT INTO {lease} (seq, lease_id, locked_until, owner)
-        SELECT b, in_lease_id, until, in_owner FROM unnest(born) b;
+        SELECT b, in_lease_id, until, in_owner FROM unnest(born) b
+        ON CONFLICT DO NOTHING;
         IF until_ms < coalesce(pg_sequence_last_value('{lease_due}'), 0) THEN
             PERFORM setval('{lease_due}', greatest(1, until_ms));
         END IF;

@@ -175,15 +175,19 @@ BEGIN
             EXECUTE format('CREATE TABLE {schema}.%I PARTITION OF {done} FOR VALUES FROM (%L) TO (%L)', name,
                            day::timestamptz, (day + 1)::timestamptz);
             made := made + 1;
-        EXCEPTION WHEN insufficient_privilege OR lock_not_available OR check_violation OR duplicate_table
-                       OR object_not_in_prerequisite_state OR object_in_use OR deadlock_detected THEN
-            RETURN made;
+        EXCEPTION
+            WHEN check_violation OR duplicate_table THEN
+                NULL;  -- rows of that day are in the default partition already; the later days can be made
+            WHEN insufficient_privilege OR lock_not_available OR object_not_in_prerequisite_state
+                 OR object_in_use OR deadlock_detected THEN
+                RETURN made;
         END;
     END LOOP;
     RETURN made;
 END $$;
 
--- One batch of the purge: whole days of history where possible, rows otherwise; then idempotency keys.
+-- One batch of the purge: whole days of history where possible, rows otherwise; then idempotency keys. Making and
+-- dropping a day locks the whole history, and acks wait for that: it is always the last thing of its transaction.
 CREATE FUNCTION {do_purge}(in_older_us bigint, in_window_us bigint, in_batch bigint)
 RETURNS TABLE (purged bigint, busy integer) LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET lock_timeout = '200ms' SET jit = off
@@ -201,7 +205,10 @@ BEGIN
         RETURN QUERY SELECT 0::bigint, 1;
         RETURN;
     END IF;
-    PERFORM {history_days}();
+    IF {history_days}() > 0 THEN
+        RETURN QUERY SELECT 0::bigint, 0;
+        RETURN;
+    END IF;
     FOR day IN
         SELECT c.oid::regclass AS name,
                CASE WHEN right(c.relname, 9) ~ '^p[0-9]{8}$' THEN
@@ -217,16 +224,17 @@ BEGIN
                 EXECUTE format('LOCK TABLE %s IN SHARE MODE', day.name);
                 EXECUTE format('SELECT count(*) FROM %s', day.name) INTO gone;
                 EXECUTE format('DROP TABLE %s', day.name);
-                total := total + gone;
-                room := room - gone;
-                CONTINUE;
+                RETURN QUERY SELECT total + gone, 0;
+                RETURN;
             EXCEPTION WHEN insufficient_privilege OR lock_not_available OR deadlock_detected
                            OR dependent_objects_still_exist OR object_in_use THEN
                 NULL;  -- by rows, then
             END;
         END IF;
-        EXECUTE format('DELETE FROM %1$s WHERE processed_at <= $1 AND ctid = ANY (ARRAY('
-                       'SELECT ctid FROM %1$s WHERE processed_at <= $1 LIMIT $2))', day.name)
+        -- Through the parent, whose rights suffice.
+        EXECUTE format('DELETE FROM {done} WHERE tableoid = %L::regclass AND processed_at <= $1 '
+                       'AND ctid = ANY (ARRAY(SELECT ctid FROM {done} WHERE tableoid = %L::regclass '
+                       'AND processed_at <= $1 LIMIT $2))', day.name, day.name)
           USING history_limit, room;
         GET DIAGNOSTICS gone = ROW_COUNT;
         total := total + gone;

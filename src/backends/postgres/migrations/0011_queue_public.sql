@@ -62,7 +62,7 @@ BEGIN
     IF batch IS NULL OR batch <= 0 OR batch > 10000 THEN
         PERFORM {refuse}(format('batch: %s, must be between 1 and 10000', batch));
     END IF;
-    PERFORM {do_claim}(owner, new_lease, lease_seconds * 1000000::bigint, batch, floor(random() * 4)::bigint,
+    PERFORM {do_claim}(owner, new_lease, lease_seconds * 1000000::bigint, batch, floor(random() * 8)::bigint,
                        false);
     held := ARRAY(SELECT l.seq FROM {lease} l WHERE l.lease_id = new_lease);
     RETURN QUERY SELECT {item_id}(v.seq, v.nonce), new_lease FROM {live} v WHERE v.seq = ANY (held);
