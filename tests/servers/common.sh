@@ -15,6 +15,8 @@ else
     server_owner=$(id -u):$(id -g)
 fi
 
+memory_needed_kib=$((4 * 1024 * 1024))
+
 die() {
     printf '%s: %s\n' "${0##*/}" "$*" >&2
     exit 1
@@ -44,17 +46,26 @@ write_file() {
     cat >"$1.new" && mv "$1.new" "$1"
 }
 
-# Chooses where the server keeps its files and remembers it in DIR/base: DIR itself, unless the
-# server's user cannot enter it (a build tree below /root) or a unix socket's path in it would pass
-# the limit of 107 bytes.
+# Chooses where the server keeps its files and remembers it in DIR/base: in memory when $1 is `memory` (else `disk`)
+# and there is room (a database per test means hundreds of files per test), else DIR itself, unless
+# the server's user cannot enter it (a build tree below /root) or a unix socket's path in it would
+# pass the limit of 107 bytes.
 choose_base() {
     base=$dir
-    if ((${#dir} > 80)) || ! "${run_as[@]}" test -x "$dir"; then
+    if [ "$1" = memory ] && memory_has_room; then
+        base=$(mktemp -d /dev/shm/postroom-server.XXXXXX) || die "cannot create a directory in /dev/shm"
+    elif ((${#dir} > 80)) || ! "${run_as[@]}" test -x "$dir"; then
         base=$(mktemp -d /tmp/postroom-server.XXXXXX) || die "cannot create a directory in /tmp"
-        chown "$server_owner" "$base"
     fi
+    [ "$base" = "$dir" ] || chown "$server_owner" "$base"
     printf '%s\n' "$base" | write_file "$dir/base"
     mkdir -m 700 "$base/data" && chown "$server_owner" "$base/data"
+}
+
+memory_has_room() {
+    local free_kib
+    [ -w /dev/shm ] && free_kib=$(df -k --output=avail /dev/shm 2>/dev/null | tail -n 1) &&
+        ((free_kib > memory_needed_kib))
 }
 
 # Sets `base` and `data` from what choose_base remembered; fails when there is nothing.
@@ -70,7 +81,7 @@ remove_base() {
     load_base || return 0
     case $base in
         "$dir") rm -rf "$dir/data" ;;
-        /tmp/postroom-server.??????) rm -rf "$base" ;;
+        /tmp/postroom-server.?????? | /dev/shm/postroom-server.??????) rm -rf "$base" ;;
         *) die "unexpected path '$base' in $dir/base: not removing it" ;;
     esac
     rm -f "$dir/base"

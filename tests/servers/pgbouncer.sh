@@ -81,7 +81,7 @@ start() {
         return 0
     fi
     stop
-    choose_base
+    choose_base disk
     load_base
     for ((attempt = 1; attempt <= port_attempts_max; attempt++)); do
         : >"$dir/pgbouncer.log"

@@ -151,7 +151,7 @@ start() {
         return 0
     fi
     stop
-    choose_base
+    if [ "$profile" = fast ]; then choose_base memory; else choose_base disk; fi
     load_base
     initialize_data "$profile"
     port=$(run_on_free_port)

@@ -136,13 +136,13 @@ std::string PostgresServer::via_pgbouncer_url(const std::string& database) const
     return fmt::format("postgresql://{}/{}", read_authority(directory_, "pgbouncer"), database);
 }
 
-std::string PostgresServer::create_database() const {
+std::string PostgresServer::create_database(const std::string& original) const {
     const auto deadline = std::chrono::steady_clock::now() + create_database_timeout;
     const std::string name = unique_database_name();
     for (;;) {
         try {
-            // template0 admits no connections, so none can be in the way.
-            psql(url("postgres"), "CREATE DATABASE " + name + " TEMPLATE template0");
+            // Neither template0 nor original() admits connections, so none can be in the way.
+            psql(url("postgres"), "CREATE DATABASE " + name + " TEMPLATE " + original);
             return url(name);
         } catch (const SqlError& error) {
             if (!is_transient(error.sqlstate()) || std::chrono::steady_clock::now() > deadline)
@@ -152,13 +152,33 @@ std::string PostgresServer::create_database() const {
     }
 }
 
+std::string PostgresServer::original(
+    const std::string& content, const std::function<void(const std::string& url)>& prepare) const {
+    const std::string name =
+        fmt::format("postroom_original_{:016x}", std::hash<std::string>{}(content));
+    const std::string exists = "SELECT 1 FROM pg_database WHERE datname = '" + name + "'";
+    if (!psql(url("postgres"), exists).empty()) return name;
+    const std::string draft_url = create_database();
+    const std::string draft = draft_url.substr(draft_url.rfind('/') + 1);
+    prepare(draft_url);
+    try {
+        psql(url("postgres"), "ALTER DATABASE " + draft + " ALLOW_CONNECTIONS false");
+        psql(url("postgres"), "ALTER DATABASE " + draft + " RENAME TO " + name);
+    } catch (const SqlError&) {
+        // Another test was faster, or the draft cannot be used.
+        drop_database(draft);
+        if (psql(url("postgres"), exists).empty()) throw;
+    }
+    return name;
+}
+
 void PostgresServer::drop_database(const std::string& name) const {
     psql(url("postgres"), "DROP DATABASE IF EXISTS " + name + " WITH (FORCE)");
 }
 
-PostgresDatabase::PostgresDatabase(PostgresServer server)
+PostgresDatabase::PostgresDatabase(PostgresServer server, const std::string& original)
     : server_(std::move(server)),
-      url_(server_.create_database()),
+      url_(server_.create_database(original)),
       name_(url_.substr(url_.rfind('/') + 1)) {}
 
 PostgresDatabase::~PostgresDatabase() {

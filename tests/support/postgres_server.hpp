@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -49,9 +50,13 @@ public:
     // when no pooler runs.
     std::string via_pgbouncer_url(const std::string& database) const;
 
-    // Creates an empty database with a name nobody else uses and returns its URL. The caller drops
-    // it; PostgresDatabase does both.
-    std::string create_database() const;
+    // Creates a database with a name nobody else uses, a copy of the database `original` (template0
+    // is empty), and returns its URL. The caller drops it; PostgresDatabase does both.
+    std::string create_database(const std::string& original = "template0") const;
+    // A database to copy that is as `prepare` makes an empty one. It is made once per `content`,
+    // which stands for all that `prepare` does, and stays until the server goes.
+    std::string original(const std::string& content,
+                         const std::function<void(const std::string& url)>& prepare) const;
     // Ends all connections to the database named `name` and removes it, if it is there.
     void drop_database(const std::string& name) const;
 
@@ -60,10 +65,11 @@ private:
     std::string authority_;  // user@host:port
 };
 
-// PostgresDatabase: an empty database that lives as long as this object.
+// PostgresDatabase: a database of one's own, empty or a copy, that lives as long as this object.
 class PostgresDatabase {
 public:
-    explicit PostgresDatabase(PostgresServer server = PostgresServer());
+    explicit PostgresDatabase(PostgresServer server = PostgresServer(),
+                              const std::string& original = "template0");
     ~PostgresDatabase();
     PostgresDatabase(const PostgresDatabase&) = delete;
     PostgresDatabase& operator=(const PostgresDatabase&) = delete;

@@ -65,6 +65,17 @@ OwnConnection::~OwnConnection() = default;
 
 void OwnConnection::run(sql::Bracket bracket, std::span<const sql::Call> calls,
                         const sql::OnRow& on_row) {
+    // A pooler that shares by the transaction takes the server back at the first sync that is
+    // answered and drops the answers to those behind it, so each has to be an exchange of its own.
+    if (bracket != sql::Bracket::separate || !pooled_) return exchange(bracket, calls, on_row);
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+        exchange(bracket, calls.subspan(i, 1),
+                 [&](std::size_t, const sql::Row& row) { on_row(i, row); });
+    }
+}
+
+void OwnConnection::exchange(sql::Bracket bracket, std::span<const sql::Call> calls,
+                             const sql::OnRow& on_row) {
     const bool own = bracket == sql::Bracket::transaction;
     const bool explicit_transaction = own && calls.size() > 1;
     try {

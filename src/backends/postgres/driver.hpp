@@ -44,6 +44,9 @@ public:
 private:
     OwnConnection(PGconn* connection, bool pooled) : connection_(connection), pooled_(pooled) {}
 
+    // Sends the calls in one pipeline and reads all answers.
+    void exchange(sql::Bracket bracket, std::span<const sql::Call> calls, const sql::OnRow& on_row);
+
     // Runs one statement without parameters, outside any pipeline.
     Result simple(const char* sql, ErrorKind when_broken);
 

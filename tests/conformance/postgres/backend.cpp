@@ -42,9 +42,20 @@ private:
     std::unique_ptr<TxContext> context_;
 };
 
+// Deploying takes longer than most tests do afterwards, so their databases are copies of one in
+// which it was done.
+std::string deployed(const OpenOptions& options) {
+    const PostgresServer server;
+    if (!options.deploy_schema) return "template0";
+    return server.original(
+        postgres::open_schema(server.url("postgres"), options)->script(),
+        [&](const std::string& url) { postgres::open_schema(url, options)->deploy(); });
+}
+
 class PostgresSandbox : public SqlSandbox {
 public:
-    explicit PostgresSandbox(const OpenOptions& options) : options_(options) {
+    explicit PostgresSandbox(const OpenOptions& options)
+        : database_(PostgresServer(), deployed(options)), options_(options) {
         store_ = postgres::open_store(database_.url(), options_);
         options_.deploy_schema = false;
     }
