@@ -17,14 +17,18 @@
 #pragma once
 
 #include <concepts>
+#include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "postroom/message.hpp"
 #include "postroom/transaction.hpp"
@@ -73,7 +77,77 @@ private:
     Transaction* transaction_;
 };
 
+// What became of a message in its handler. Returning and throwing say the same.
+struct Verdict {
+    Outcome outcome = Outcome::ack;
+    std::string error{};
+    std::optional<Duration> delay{};  // abandon: nullopt for the policy's
+    bool destination_down = false;    // opens the circuit of the message's destination
+
+    static Verdict done() { return {}; }
+    static Verdict retry(std::string why, std::optional<Duration> delay = {}) {
+        return {.outcome = Outcome::abandon, .error = std::move(why), .delay = delay};
+    }
+    static Verdict fail(std::string why) {
+        return {.outcome = Outcome::fail, .error = std::move(why)};
+    }
+    static Verdict down(std::string why) {
+        return {.outcome = Outcome::release, .error = std::move(why), .destination_down = true};
+    }
+};
+
+// Delivery: a message on its way through an asynchronous handler, to be settled once, from any
+// thread, whenever the outcome is known. Dropped without an outcome it counts as a failed attempt.
+// The lease is renewed meanwhile. After the dispatcher has been closed, outcomes have no effect.
+class Delivery {
+public:
+    using Settle = std::function<void(Verdict)>;
+
+    Delivery(std::shared_ptr<const Message> message, std::stop_token stop, Settle settle);
+    Delivery(Delivery&& other) noexcept;
+    Delivery& operator=(Delivery&& other) noexcept;
+    ~Delivery();
+
+    const Message& message() const { return *message_; }
+    // Requested when the lease was lost or the dispatcher stops.
+    const std::stop_token& stop() const { return stop_; }
+
+    // The first of these counts; later ones do nothing.
+    void done() { settle(Verdict::done()); }
+    void retry(std::string why, std::optional<Duration> delay = {}) {
+        settle(Verdict::retry(std::move(why), delay));
+    }
+    void fail(std::string why) { settle(Verdict::fail(std::move(why))); }
+    void destination_down(std::string why) { settle(Verdict::down(std::move(why))); }
+    void settle(Verdict verdict);
+
+private:
+    std::shared_ptr<const Message> message_;
+    std::stop_token stop_;
+    Settle settle_;  // empty: settled, or moved from
+};
+
+// Interceptor: runs around every handler, for audit, logging, tracing.
+class Interceptor {
+public:
+    Interceptor() = default;
+    Interceptor(const Interceptor&) = delete;
+    Interceptor& operator=(const Interceptor&) = delete;
+    virtual ~Interceptor() = default;
+
+    // In order of registration. What it throws counts as if the handler had thrown it, and neither
+    // the handler nor the interceptors behind this one are called.
+    virtual void before(const Message& /*message*/) {}
+
+    // In reverse order, for those whose before() was called. `error` is empty after success. What
+    // it throws is told to the observer and swallowed.
+    virtual void after(const Message& /*message*/, std::string_view /*error*/) {}
+};
+
 using Handler = std::function<void(const Message&, HandlerContext&)>;
+// One verdict for each message, in order.
+using BatchHandler = std::function<std::vector<Verdict>(std::span<const Message>, HandlerContext&)>;
+using AsyncHandler = std::function<void(Delivery)>;
 
 // A type that a payload can be read into; see TypedMessage for the way there.
 template <class T>
@@ -85,9 +159,13 @@ concept TypedPayload = std::default_initializable<T> && requires(std::string_vie
 // Routes: which handler a message goes to, by aggregate type and topic, exactly as written.
 class Routes {
 public:
+    // One of the three handlers is set.
     struct Route {
         Handler handler{};
         bool in_transaction = false;
+        BatchHandler batch{};
+        std::uint32_t batch_max = 1;
+        AsyncHandler async{};
     };
 
     // `handler` is called with (const Message&) or (const Message&, HandlerContext&). Without an
@@ -95,11 +173,11 @@ public:
     // handler, std::invalid_argument for an empty name.
     template <class F>
     Routes& on(const TopicName& topic, F handler) {
-        return add({}, topic, {adapt(std::move(handler)), false});
+        return add({}, topic, {.handler = adapt(std::move(handler))});
     }
     template <class F>
     Routes& on(const AggregateType& aggregate_type, const TopicName& topic, F handler) {
-        return add(aggregate_type, topic, {adapt(std::move(handler)), false});
+        return add(aggregate_type, topic, {.handler = adapt(std::move(handler))});
     }
 
     // As on(), for T::topic: the payload is read into a T first. A payload that from_payload()
@@ -107,25 +185,40 @@ public:
     // const Message&) or (const T&, const Message&, HandlerContext&).
     template <TypedPayload T, class F>
     Routes& on(F handler) {
-        return add({}, TopicName(T::topic), {adapt_typed<T>(std::move(handler)), false});
+        return add({}, TopicName(T::topic), {.handler = adapt_typed<T>(std::move(handler))});
     }
 
     // As on(), and the handler runs inside the transaction that marks the message done.
     template <class F>
     Routes& in_transaction(const TopicName& topic, F handler) {
-        return add({}, topic, {adapt(std::move(handler)), true});
+        return add({}, topic, {.handler = adapt(std::move(handler)), .in_transaction = true});
     }
     template <class F>
     Routes& in_transaction(const AggregateType& aggregate_type, const TopicName& topic, F handler) {
-        return add(aggregate_type, topic, {adapt(std::move(handler)), true});
+        return add(aggregate_type, topic,
+                   {.handler = adapt(std::move(handler)), .in_transaction = true});
     }
     template <TypedPayload T, class F>
     Routes& in_transaction(F handler) {
-        return add({}, TopicName(T::topic), {adapt_typed<T>(std::move(handler)), true});
+        return add({}, TopicName(T::topic),
+                   {.handler = adapt_typed<T>(std::move(handler)), .in_transaction = true});
     }
+
+    // As on(), for up to `batch_max` messages at a time, as many as are at hand. What the handler
+    // throws counts for all of them, and so does a wrong number of verdicts (as a failed attempt).
+    Routes& on_batch(const TopicName& topic, std::uint32_t batch_max, BatchHandler handler);
+    Routes& on_batch(const AggregateType& aggregate_type, const TopicName& topic,
+                     std::uint32_t batch_max, BatchHandler handler);
+
+    // As on(), for a handler that settles the message later. Needs a Dispatcher: process_one()
+    // throws Error{misuse}.
+    Routes& on_async(const TopicName& topic, AsyncHandler handler);
+    Routes& on_async(const AggregateType& aggregate_type, const TopicName& topic,
+                     AsyncHandler handler);
 
     // nullptr when nobody handles it.
     const Route* find(const Message& message) const;
+    const Route* find(const std::string& aggregate_type, const std::string& topic) const;
 
 private:
     Routes& add(const AggregateType& aggregate_type, const TopicName& topic, Route route);
@@ -176,6 +269,7 @@ private:
 enum class Unroutable {
     retry,  // abandoned: perhaps a newer version of the program will know it
     dead,
+    hold,  // released: looked at again after a while, costs no attempt
 };
 
 struct ProcessOptions {

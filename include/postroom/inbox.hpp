@@ -20,6 +20,7 @@
 #include <string_view>
 #include <vector>
 
+#include "postroom/observer.hpp"
 #include "postroom/work_queue.hpp"
 
 namespace postroom {
@@ -32,6 +33,7 @@ struct InboxOptions {
     // Called when a message arrives again with another hash: the sender reused an id, or somebody
     // tampered. The operation goes on. Must not throw.
     std::function<void(const InboxKey&)> on_hash_mismatch{};
+    Observer* observer = nullptr;  // hears of arrivals and mismatches. Must outlive the inbox
 };
 
 class Inbox : public WorkQueue {
@@ -94,8 +96,10 @@ private:
     bool mark(const std::string& message_id, const std::string& source, State state,
               std::string_view error, TxContext* tx) const;
     void note_mismatch(const InboxKey& key) const;
+    void tell(EventKind kind, const ReceivedMessage& received) const;
 
     const std::function<void(const InboxKey&)> on_hash_mismatch_;
+    Observer* const observer_;
     const std::unique_ptr<std::atomic<std::uint64_t>> mismatches_;
 };
 

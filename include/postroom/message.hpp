@@ -79,7 +79,7 @@ struct NewMessage {
     std::string idempotency_key{};  // empty: none. Given: a second message with it is not stored
     AggregateType aggregate_type = AggregateType::global();
     std::string aggregate_id{};
-    std::string ordering_key{};
+    std::string ordering_key{};  // those of one key go in order of seq, one at a time; no priority
     std::optional<Instant> occurred_at{};
     std::optional<Instant> due_time{};            // not claimable before; a past time means at once
     std::optional<Instant> expires_at{};          // kept for the handler to look at

@@ -2,8 +2,9 @@
 //
 // Enqueuing is an INSERT on the caller's connection, inside the caller's open transaction. Nothing
 // is sent here. If that transaction commits, the message is there to be claimed and delivered at
-// least once; if it rolls back, the message never existed. The work-queue verbs come from
-// WorkQueue.
+// least once; if it rolls back, the message never existed. When a Dispatcher runs on the same Store
+// object, the message is handed to it in memory right after the commit. The work-queue verbs come
+// from WorkQueue.
 //
 // Thread safety: an Outbox may be shared between threads. The transaction given to enqueue() stays
 // with the calling thread for the duration of the call.
@@ -16,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "postroom/observer.hpp"
 #include "postroom/work_queue.hpp"
 
 namespace postroom {
@@ -34,6 +36,7 @@ struct OutboxOptions {
     bool require_transaction = false;
     const Clock* clock =
         nullptr;  // of generated message ids; nullptr: the system's. Must outlive the outbox
+    Observer* observer = nullptr;  // hears of each message enqueued. Must outlive the outbox
 };
 
 class Outbox : public WorkQueue {
@@ -71,8 +74,12 @@ public:
     // What enqueue() would run, for a driver that we do not know: SQL with the engine's
     // placeholders and the values in order. Run it in your transaction. A message id is filled in.
     // Error{misuse} on a database that needs several statements for it: SQLite for a message with a
-    // message id or an idempotency key of yours, a due time or a low priority.
+    // message id or an idempotency key of yours, a due time, an ordering key or a low priority.
     SqlStatement statement(const NewMessage& message) const;
+
+    // Tells dispatchers that something was committed which this object cannot know of: after a
+    // statement() of yours, or with a borrowed transaction. Only saves time: it would be found.
+    void nudge() const { store().announce(Queue::outbox); }
 
     // The verbs of a polling store, for what claim_due() returned. False: the lease was lost.
     bool mark_dispatched(const WorkItemId& id) const;
@@ -91,8 +98,15 @@ private:
     }
     NewMessage prepare(const NewMessage& message) const;
     std::vector<EnqueueResult> store_all(TxContext* tx, std::span<const NewMessage> messages) const;
+    std::vector<EnqueueResult> store_hot(TxContext* tx, std::vector<NewMessage> messages,
+                                         std::shared_ptr<HotPath> path,
+                                         const BornLease& born) const;
+    std::vector<EnqueueResult> store_cold(TxContext* tx,
+                                          std::span<const NewMessage> messages) const;
+    void tell(std::span<const NewMessage> messages, std::span<const EnqueueResult> results) const;
 
     const bool require_transaction_;
+    Observer* const observer_;
     const std::unique_ptr<Ids> ids_;
 };
 

@@ -2,12 +2,16 @@
 #pragma once
 
 #include "postroom/clock.hpp"
+#include "postroom/dispatcher.hpp"
 #include "postroom/error.hpp"
 #include "postroom/handler.hpp"
 #include "postroom/idempotency.hpp"
 #include "postroom/ids.hpp"
 #include "postroom/inbox.hpp"
+#include "postroom/log.hpp"
 #include "postroom/message.hpp"
+#include "postroom/metrics.hpp"
+#include "postroom/observer.hpp"
 #include "postroom/open_store.hpp"
 #include "postroom/outbox.hpp"
 #include "postroom/retry_policy.hpp"

@@ -32,6 +32,9 @@ struct EnqueueResult {
     MessageId message_id{};
     // A message with this idempotency key was there before; the ids are those of that message.
     bool already_existed = false;
+    // Written at the top level of its transaction: there when that commits. Otherwise a savepoint
+    // may have taken it back.
+    bool top_level = true;
 };
 
 // A lease that a message carries from its birth: the writer delivers it itself, without a claim.
@@ -72,6 +75,9 @@ struct Settlement {
     Duration delay{};                // abandon, release
     std::uint32_t max_attempts = 0;  // abandon: where the message has none of its own; 0: no limit
     DeadReason reason = DeadReason::failed;  // fail
+    // Should it die by this: the next message of its ordering key may go on. Otherwise it blocks
+    // its key until it is redriven.
+    bool frees_key = false;
 };
 
 enum class Settled : std::uint8_t {
@@ -89,6 +95,9 @@ struct Query {
     std::optional<std::string> source{};
     std::optional<std::string> topic{};
     std::optional<State> state{};
+    // Only messages that hold back others of their ordering key: dead, or waiting for another
+    // attempt.
+    bool blocking = false;
     // Keyset paging: results come in order of seq. Inbox messages without content (seen, done) have
     // no number: they come first and are not paged.
     std::uint64_t after_seq = 0;
@@ -116,11 +125,60 @@ struct PurgeResult {
     bool busy = false;  // another purge is at work; nothing was done
 };
 
+// Doorbell: how processes on one database tell each other that there is something to claim. A hint
+// only: rings are lost and come for nothing, and correctness rests on polling.
+//
+// Thread safety: ring() may be called concurrently; wait() by one thread at a time.
+class Doorbell {
+public:
+    Doorbell() = default;
+    Doorbell(const Doorbell&) = delete;
+    Doorbell& operator=(const Doorbell&) = delete;
+    virtual ~Doorbell() = default;
+
+    // Something was committed. Never throws and never waits for long; rings in quick succession
+    // are one.
+    virtual void ring() noexcept = 0;
+
+    // True when it was rung, or the database changed, since the last call; false after `timeout` or
+    // when `stop` was requested. Throws Error{unavailable} when it cannot hear: then poll.
+    virtual bool wait(Duration timeout, std::stop_token stop) = 0;
+};
+
+// HotPath: the way from a committed enqueue to a dispatcher in the same process, without a claim.
+//
+// A writer asks for room before it writes. What it is given room for is born leased to the
+// dispatcher, and is either handed over after the commit or the room is given back; a message that
+// is neither simply loses its lease and is claimed like any other.
+//
+// Thread safety: all operations may be called concurrently.
+class HotPath {
+public:
+    HotPath() = default;
+    HotPath(const HotPath&) = delete;
+    HotPath& operator=(const HotPath&) = delete;
+    virtual ~HotPath() = default;
+
+    // Takes room for all of `messages`, or none: nullopt when there is no room, or when one of them
+    // cannot be delivered at once.
+    virtual std::optional<BornLease> reserve(std::span<const NewMessage> messages) = 0;
+
+    // The transaction committed that wrote what `born` was given for. With `certain` false a
+    // savepoint may have taken some back.
+    virtual void hand_over(const BornLease& born, std::vector<Message> messages, bool certain) = 0;
+
+    // It did not commit, or nobody knows.
+    virtual void give_back(const BornLease& born) = 0;
+
+    // Something else was committed that may be claimable.
+    virtual void nudge() = 0;
+};
+
 class Store {
 public:
     Store(const Store&) = delete;
     Store& operator=(const Store&) = delete;
-    virtual ~Store() = default;
+    virtual ~Store();
 
     // A stable name for logs and metrics; holds no secret.
     const std::string& id() const { return id_; }
@@ -189,12 +247,30 @@ public:
 
     virtual Counts counts(Queue queue) = 0;
 
+    // A doorbell of this queue; the store must outlive it. Keeps a connection of its own as long as
+    // somebody waits.
+    virtual std::unique_ptr<Doorbell> doorbell(Queue queue) = 0;
+
+    // The dispatcher of this process that faces on this store hand their messages to; nullptr when
+    // there is none. attach() replaces it.
+    void attach(Queue queue, std::shared_ptr<HotPath> path);
+    // Takes `path` away again, unless another has replaced it.
+    void detach(Queue queue, const HotPath& path);
+    std::shared_ptr<HotPath> hot_path(Queue queue) const;
+
+    // Tells whoever may want to know that something was committed: the dispatcher attached here, or
+    // else, through the doorbell, those of other processes. A hint; never throws.
+    void announce(Queue queue) noexcept;
+
 protected:
-    Store(std::string id, const Limits& limits) : id_(std::move(id)), limits_(limits) {}
+    Store(std::string id, const Limits& limits);
 
 private:
+    struct Listeners;
+
     std::string id_;
     Limits limits_;
+    std::unique_ptr<Listeners> listeners_;
 };
 
 }  // namespace postroom

@@ -1,5 +1,5 @@
-// MemoryStore and ManualClock: a store without a database, and time that stands until it is told to
-// move.
+// MemoryStore, ManualClock, drain(): a store without a database, time that stands until it is told
+// to move, and a dispatcher without threads.
 //
 // For unit tests of code that uses an Outbox, an Inbox or a Dispatcher:
 //
@@ -7,8 +7,8 @@
 //     postroom::MemoryStore store(clock);
 //     place_order(store, order);                                   // your code
 //     ASSERT_EQ(store.enqueued("order.placed").size(), 1u);
-//     clock.advance(30s);                                          // leases run out, retries fall
-//     due
+//     postroom::drain(store, routes);                              // your handlers
+//     clock.advance(30s);                                          // leases run out, retries fall due
 //
 // MemoryStore is also the reference for what every other store does: the same states, claim order,
 // retries, leases, idempotency keys and inbox rules, as code that is short enough to be read in one
@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "postroom/clock.hpp"
+#include "postroom/dispatcher.hpp"
 #include "postroom/message.hpp"
 #include "postroom/open_store.hpp"
 #include "postroom/store.hpp"
@@ -117,10 +118,17 @@ public:
     std::uint64_t redrive(Queue queue, std::span<const WorkItemId> ids) override;
     PurgeResult purge(Queue queue, const PurgeRequest& request) override;
     Counts counts(Queue queue) override;
+    std::unique_ptr<Doorbell> doorbell(Queue queue) override;
 
 private:
     class Core;
     std::unique_ptr<Core> core_;
 };
+
+// Delivers everything that is ready on `store` to the handlers of `routes`, in this thread, by the
+// rules of a Dispatcher with these options, and returns how many handlers were called. What is not
+// due, or waits for a retry, stays; move the clock and drain again. What the store throws is told to
+// the observer of the options; what handlers throw ends in the outcome of their message.
+std::size_t drain(Store& store, const Routes& routes, const DispatcherOptions& options = {});
 
 }  // namespace postroom

@@ -21,11 +21,24 @@ std::string content_hash(std::string_view payload) {
 Inbox::Inbox(Store& store, const InboxOptions& options)
     : WorkQueue(store, Queue::inbox, options.queue),
       on_hash_mismatch_(options.on_hash_mismatch),
+      observer_(options.observer),
       mismatches_(std::make_unique<std::atomic<std::uint64_t>>(0)) {}
 
 void Inbox::note_mismatch(const InboxKey& key) const {
     ++*mismatches_;
     if (on_hash_mismatch_) on_hash_mismatch_(key);
+    tell(EventKind::hash_mismatch, {.source = key.source, .message_id = key.message_id});
+}
+
+void Inbox::tell(EventKind kind, const ReceivedMessage& received) const {
+    if (observer_ == nullptr) return;
+    Message message;
+    message.queue = queue();
+    message.topic = received.topic.str();
+    message.source = received.source;
+    message.message_id = MessageId(received.message_id);
+    observer_->observe(
+        {.kind = kind, .queue = queue(), .store = store().id(), .message = &message, .count = 1});
 }
 
 bool Inbox::already_processed(const std::string& message_id, const std::string& source,
@@ -73,6 +86,12 @@ std::vector<ReceiveResult> Inbox::enqueue_all(std::span<const ReceivedMessage> m
     std::vector<ReceiveResult> results = store().receive(tx, messages, revive);
     for (std::size_t i = 0; i < results.size(); ++i) {
         if (results[i].hash_mismatch) note_mismatch(messages[i].key());
+        tell(EventKind::enqueued, messages[i]);
+    }
+    if (tx == nullptr) {
+        store().announce(queue());
+    } else if (tx->reports_end()) {
+        tx->after_commit([&store = store(), queue = queue()] { store.announce(queue); });
     }
     return results;
 }

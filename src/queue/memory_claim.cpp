@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <set>
+#include <string_view>
 
 namespace postroom {
 
@@ -30,15 +32,32 @@ struct Bands {
     Candidates low;
 };
 
+using Keys = std::set<std::string_view>;
+
+Keys leased_keys(const MemoryRows& rows) {
+    Keys keys;
+    for (const auto& [seq, row] : rows)
+        if (row.message.lease) keys.insert(row.message.ordering_key);
+    return keys;
+}
+
 Bands sort_into_bands(const MemoryRows& rows, bool by_age, Instant now) {
     Bands bands;
+    const Keys leased = leased_keys(rows);
+    Keys passed;
     for (const auto& [seq, row] : rows) {
         const Message& message = row.message;
+        if (row.stands_in_line()) {
+            const bool first = passed.insert(message.ordering_key).second;
+            if (!first || leased.contains(message.ordering_key)) continue;
+        }
         if (row.dead() || message.lease || message.available_at > now) continue;
         if (row.fresh)
             (message.priority > 0 && !by_age ? bands.urgent : bands.fresh).push_back(&row);
         else
-            (message.priority < 0 && !by_age ? bands.low : bands.due).push_back(&row);
+            (message.priority < 0 && message.ordering_key.empty() && !by_age ? bands.low
+                                                                             : bands.due)
+                .push_back(&row);
     }
     std::sort(bands.urgent.begin(), bands.urgent.end(), by_priority);
     std::sort(bands.due.begin(), bands.due.end(), by_available_at);

@@ -16,6 +16,9 @@ namespace postroom {
 //   due     waiting, its time has come, longest due first   } and one has what the other leaves
 //   low     priority below 0, longest due first: what is left of all that
 //
+// Messages with an ordering key are due ones, whatever their priority: the first of its key when
+// its time has come, while none of the key is leased.
+//
 // Every fourth claim goes by age: urgent ones are merely fresh and low ones merely due, so that
 // nobody starves.
 std::vector<std::uint64_t> choose_claim(const MemoryRows& rows, std::uint32_t batch,

@@ -95,6 +95,7 @@ void MemoryInbox::insert_row(const ReceivedMessage& message, const WorkItemId& i
 void MemoryInbox::update_row(const ReceivedMessage& message, MemoryRow& row, bool revive,
                              Instant now) {
     set_content(message, row.message);
+    row.frees_key = row.frees_key && !message.ordering_key.empty();
     const Instant available_at = std::max(message.due_time.value_or(now), now);
     if (!row.dead())
         row.wait_until(available_at);

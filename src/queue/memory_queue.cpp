@@ -1,6 +1,8 @@
 #include "queue/memory_queue.hpp"
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "queue/memory_claim.hpp"
@@ -21,12 +23,14 @@ Message MemoryRow::shown(Instant now) const {
 void MemoryRow::wait_until(Instant available_at) {
     message.state = State::ready;
     message.dead_reason = DeadReason::none;
-    message.available_at = available_at;
+    message.available_at = std::min(available_at, message.expires_at.value_or(available_at));
     message.lease.reset();
     fresh = false;
+    frees_key = false;
 }
 
-void MemoryRow::die(DeadReason reason, const std::string& error) {
+void MemoryRow::die(DeadReason reason, const std::string& error, bool free_key) {
+    frees_key = frees_key || (free_key && !message.ordering_key.empty());
     message.state = State::dead;
     message.dead_reason = reason;
     if (!error.empty()) message.last_error = error;
@@ -42,8 +46,10 @@ void MemoryRow::revive(Instant available_at) {
 }
 
 void schedule_new(MemoryRow& row, Instant now) {
-    row.message.available_at = row.message.due_time.value_or(now);
-    row.fresh = row.message.available_at <= now && row.message.priority >= 0;
+    const Instant due = row.message.due_time.value_or(now);
+    row.fresh = due <= now && row.message.priority >= 0 && row.message.ordering_key.empty();
+    row.message.available_at =
+        row.fresh ? due : std::min(due, row.message.expires_at.value_or(due));
 }
 
 std::vector<Message> MemoryQueue::claim(const ClaimRequest& request, LeaseId lease_id,
@@ -78,7 +84,7 @@ Settled MemoryQueue::settle(const Settlement& settlement, Instant now) {
         case Outcome::abandon:
             return abandon(settlement, now);
         case Outcome::fail:
-            rows_.edit(seq).die(settlement.reason, settlement.error);
+            rows_.edit(seq).die(settlement.reason, settlement.error, settlement.frees_key);
             return Settled::dead;
         case Outcome::release:
             rows_.edit(seq).wait_until(now + settlement.delay);
@@ -93,7 +99,7 @@ Settled MemoryQueue::abandon(const Settlement& settlement, Instant now) {
     ++row.message.retry_count;
     const std::uint32_t limit = row.message.max_attempts.value_or(settlement.max_attempts);
     if (limit > 0 && row.message.retry_count >= limit) {
-        row.die(DeadReason::max_attempts, settlement.error);
+        row.die(DeadReason::max_attempts, settlement.error, settlement.frees_key);
         return Settled::dead;
     }
     row.wait_until(now + settlement.delay);
@@ -151,12 +157,28 @@ bool matches(const Message& message, const Query& query) {
     return query.after_seq == 0 || message.id.seq() > query.after_seq;
 }
 
+// The first of each ordering key that is dead or failed before, if there are later ones that wait.
+std::set<std::uint64_t> blocking_seqs(const MemoryRows& rows) {
+    std::map<std::string_view, const MemoryRow*> firsts;
+    std::set<std::uint64_t> blocking;
+    for (const auto& [seq, row] : rows) {
+        if (!row.stands_in_line()) continue;
+        const MemoryRow& first = *firsts.emplace(row.message.ordering_key, &row).first->second;
+        const bool blocks = first.dead() || first.message.retry_count > 0;
+        if (blocks && &first != &row && !row.dead()) blocking.insert(first.message.id.seq());
+    }
+    return blocking;
+}
+
 }  // namespace
 
 std::vector<Message> MemoryQueue::find(const Query& query, Instant now) const {
+    const std::set<std::uint64_t> blocking =
+        query.blocking ? blocking_seqs(rows_) : std::set<std::uint64_t>{};
     std::vector<Message> found;
     for (Message& message : messages(now)) {
         if (found.size() == query.limit) break;
+        if (query.blocking && !blocking.contains(message.id.seq())) continue;
         if (matches(message, query)) found.push_back(std::move(message));
     }
     return found;

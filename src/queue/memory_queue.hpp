@@ -21,19 +21,23 @@ namespace postroom {
 // one in_progress.
 struct MemoryRow {
     Message message;
-    // Never failed, lost, released, deferred or changed, and not of low priority: claimed in order
-    // of seq. The others are claimed in the order in which they fall due. Once waiting, a message
-    // stays so.
+    // Never failed, lost, released, deferred or changed, not of low priority, and without an
+    // ordering key: claimed in order of seq. The others are claimed in the order in which they fall
+    // due. Once waiting, a message stays so.
     bool fresh = true;
+    // Dead, and not in the way of later messages of its ordering key.
+    bool frees_key = false;
 
     bool dead() const { return message.state == State::dead; }
+    // Whether later messages of its ordering key must wait for it.
+    bool stands_in_line() const { return !message.ordering_key.empty() && !frees_key; }
     State state(Instant now) const;
     // As it is shown to the outside.
     Message shown(Instant now) const;
 
-    // Claimable from `available_at` on, by anybody.
+    // Claimable from `available_at` on, by anybody; an expired message does not wait.
     void wait_until(Instant available_at);
-    void die(DeadReason reason, const std::string& error);
+    void die(DeadReason reason, const std::string& error, bool free_key = false);
     // Out of the dead, as if it had never been tried.
     void revive(Instant available_at);
 };

@@ -1,3 +1,4 @@
+#include <array>
 #include <atomic>
 #include <memory>
 #include <stdexcept>
@@ -9,6 +10,7 @@
 #include "postroom/testing.hpp"
 #include "queue/born_lease.hpp"
 #include "queue/memory_database.hpp"
+#include "queue/memory_doorbell.hpp"
 #include "queue/memory_transaction.hpp"
 
 namespace postroom {
@@ -67,6 +69,7 @@ public:
     const SystemClock system_clock;
     const Clock& clock_used;
     const std::unique_ptr<Random> random;
+    std::array<MemoryBell, 2> bells;
     std::atomic<std::uint64_t> last_outbox_seq = 0;
     std::atomic<std::uint64_t> last_inbox_seq = 0;
     MemoryDatabase database;
@@ -228,6 +231,10 @@ std::uint64_t MemoryStore::redrive(Queue queue, std::span<const WorkItemId> ids)
 PurgeResult MemoryStore::purge(Queue queue, const PurgeRequest& request) {
     return core_->database.run(
         [&](MemoryTables& tables, Instant now) { return tables.queue(queue).purge(request, now); });
+}
+
+std::unique_ptr<Doorbell> MemoryStore::doorbell(Queue queue) {
+    return std::make_unique<MemoryDoorbell>(core_->bells.at(queue == Queue::outbox ? 0 : 1));
 }
 
 Counts MemoryStore::counts(Queue queue) {

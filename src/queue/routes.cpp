@@ -28,8 +28,32 @@ Routes& Routes::add(const AggregateType& aggregate_type, const TopicName& topic,
     return *this;
 }
 
+Routes& Routes::on_batch(const TopicName& topic, std::uint32_t batch_max, BatchHandler handler) {
+    return on_batch({}, topic, batch_max, std::move(handler));
+}
+
+Routes& Routes::on_batch(const AggregateType& aggregate_type, const TopicName& topic,
+                         std::uint32_t batch_max, BatchHandler handler) {
+    if (batch_max == 0) throw std::invalid_argument("batch_max: 0, at least 1 needed");
+    return add(aggregate_type, topic, {.batch = std::move(handler), .batch_max = batch_max});
+}
+
+Routes& Routes::on_async(const TopicName& topic, AsyncHandler handler) {
+    return on_async({}, topic, std::move(handler));
+}
+
+Routes& Routes::on_async(const AggregateType& aggregate_type, const TopicName& topic,
+                         AsyncHandler handler) {
+    return add(aggregate_type, topic, {.async = std::move(handler)});
+}
+
 const Routes::Route* Routes::find(const Message& message) const {
-    const auto at = routes_.find({message.aggregate_type, message.topic});
+    return find(message.aggregate_type, message.topic);
+}
+
+const Routes::Route* Routes::find(const std::string& aggregate_type,
+                                  const std::string& topic) const {
+    const auto at = routes_.find({aggregate_type, topic});
     return at == routes_.end() ? nullptr : &at->second;
 }
 

@@ -1,32 +1,28 @@
 #include "queue/verdict.hpp"
 
 #include "postroom/error.hpp"
-#include "postroom/handler.hpp"
 
 namespace postroom {
 
 Verdict verdict_of(const std::exception_ptr& thrown, Duration pause) {
-    if (thrown == nullptr) return {};
+    if (thrown == nullptr) return Verdict::done();
     try {
         std::rethrow_exception(thrown);
     } catch (const RetryAfter& e) {
-        return {.outcome = Outcome::abandon, .error = e.what(), .delay = e.delay()};
+        return Verdict::retry(e.what(), e.delay());
     } catch (const PermanentFailure& e) {
-        return {.outcome = Outcome::fail, .error = e.what(), .delay = {}};
+        return Verdict::fail(e.what());
     } catch (const DestinationDown& e) {
-        return {.outcome = Outcome::release, .error = e.what(), .delay = pause};
+        return Verdict::down(e.what());
     } catch (const Error& e) {
         // A database that is away or busy says nothing about the message.
-        const bool blameless = e.kind() != ErrorKind::rejected && e.kind() != ErrorKind::misuse;
-        return {.outcome = blameless ? Outcome::release : Outcome::abandon,
-                .error = e.what(),
-                .delay = blameless ? std::optional(pause) : std::nullopt};
+        if (e.kind() == ErrorKind::rejected || e.kind() == ErrorKind::misuse)
+            return Verdict::retry(e.what());
+        return {.outcome = Outcome::release, .error = e.what(), .delay = pause};
     } catch (const std::exception& e) {
-        return {.outcome = Outcome::abandon, .error = e.what(), .delay = {}};
+        return Verdict::retry(e.what());
     } catch (...) {
-        return {.outcome = Outcome::abandon,
-                .error = "the handler threw something unknown",
-                .delay = {}};
+        return Verdict::retry("the handler threw something unknown");
     }
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "postroom/open_store.hpp"
+#include "postroom/store.hpp"
 #include "sql/connection.hpp"
 #include "sql/dialect.hpp"
 
@@ -15,6 +16,8 @@ struct Backend {
     Dialect dialect;
     std::function<std::unique_ptr<Connection>()> connect;
     std::string peer;  // where it leads to, for error texts and the store id; no secret
+    // The bell of one queue; `name` tells it from those of other queues in the database.
+    std::function<std::unique_ptr<Doorbell>(const std::string& name)> doorbell;
 };
 
 std::unique_ptr<Store> make_store(Backend backend, const OpenOptions& options);

@@ -31,7 +31,8 @@ public:
                 .redrive = unit(t.redrive, q),
                 .purge = unit(t.purge, q),
                 .counts = unit(t.counts, q),
-                .find = text(t.find, q)};
+                .find = text(t.find, q),
+                .blocking = text(t.blocking, q)};
     }
 
 private:

@@ -7,7 +7,8 @@ namespace postroom::sql {
 
 struct QueueUnits {
     Unit claim, ack, retry, fail, extend, reap, redrive, purge, counts;
-    std::string find;  // text with names put in; the store adds conditions
+    std::string find;      // text with names put in; the store adds conditions
+    std::string blocking;  // one of them
 };
 
 struct CompiledDialect {

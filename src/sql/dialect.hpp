@@ -35,8 +35,9 @@ struct QueueTexts {
     // Leases up to :batch messages that are ready and due, taking over expired leases on the way
     // (lost_count + 1). Above-default priority goes first except when turn % 4 = 3; below-default
     // goes last except then. Due waiting messages and fresh ones share the batch, and turn / 4 says
-    // which of them gets the odd place. Rows, of any statement and in any order: message rows of
-    // what was leased.
+    // which of them gets the odd place. Of messages with an ordering key, which wait by their time
+    // whatever their priority, only the first of its key, and only while none of the key is leased.
+    // Rows, of any statement and in any order: message rows of what was leased.
     UnitText claim;
 
     // :seqs, :nonces (integer arrays, same length), :lease_id, :owner, :keep_history
@@ -45,13 +46,14 @@ struct QueueTexts {
     UnitText ack;
 
     // :seq, :nonce, :lease_id, :error (NULL: leave), :delay_us, :count_attempt (0/1), :max_attempts
-    // (0: none) Releases the message into waiting, available after the delay, last_error set; with
-    // count_attempt the retry_count rises, and when it reaches the message's own max_attempts (or,
-    // where it has none, the given one) the message is dead with reason 'max_attempts'. Rows: seq,
-    // state.
+    // (0: none), :frees_key (0/1) Releases the message into waiting, available after the delay but
+    // no later than it expires, last_error set; with count_attempt the retry_count rises, and when
+    // it reaches the message's own max_attempts (or, where it has none, the given one) the message
+    // is dead with reason 'max_attempts', and with frees_key no longer in the way of others of its
+    // ordering key. Rows: seq, state.
     UnitText retry;
 
-    // :seq, :nonce, :lease_id, :error (NULL: leave), :reason (text). Dead. Rows: seq.
+    // :seq, :nonce, :lease_id, :error (NULL: leave), :reason (text), :frees_key. Dead. Rows: seq.
     UnitText fail;
 
     // :seqs, :nonces, :lease_id, :owner, :lease_us. Prolongs; a row born leased gets an ordinary
@@ -62,7 +64,8 @@ struct QueueTexts {
     UnitText reap;
 
     // :seqs, :nonces. Dead ones become ready: retry_count, lost_count 0, dead_reason and last_error
-    // cleared, available now. Inbox: the key's state too. Rows: one, how many.
+    // cleared, available now, members of their ordering key again. Inbox: the key's state too.
+    // Rows: one, how many.
     UnitText redrive;
 
     // :older_us, :window_us (of idempotency keys), :batch
@@ -76,6 +79,10 @@ struct QueueTexts {
     // "SELECT <message row> FROM ..." over every state, without WHERE. The store appends conditions
     // on the columns seq, owner, message_id, source, topic, state, then ORDER BY seq LIMIT.
     std::string find;
+
+    // A condition for find: the message is the first of its ordering key, dead or failed before,
+    // and there are later ones that are not dead.
+    std::string blocking;
 };
 
 struct OutboxTexts {
@@ -84,18 +91,19 @@ struct OutboxTexts {
     // :idempotency_key, :aggregate_type, :aggregate_id, :occurred_at, :expires_at, :priority (>=
     // 0), :ordering_key, :max_attempts; all may be NULL but nonce, message_id, topic, payload,
     // content_type, tenant_id, aggregate_type, priority. :born_owner, :born_lease_id, :born_us:
-    // NULL, or the row is leased from birth. Rows: seq.
+    // NULL, or the row is leased from birth. No ordering key. Rows: seq, and 1 if the row was
+    // certainly written at the top level of the transaction.
     UnitText insert;
 
     // The same for many at once: each parameter but :born_* is an array (max_attempts: 0 stands for
-    // NULL). Rows: seq in the order of the arrays. No statements: the engine has no such thing,
-    // insert is repeated.
+    // NULL). Rows as for insert, in the order of the arrays. No statements: the engine has no such
+    // thing, insert is repeated.
     UnitText insert_many;
 
-    // One message with an idempotency key, a due time or a low priority. As insert (without
-    // :born_*), and :key (NULL: none), :due_time (NULL: none). The key is taken first. If it is
-    // taken already: nothing is written. A message due in the future or of low priority goes to
-    // waiting. Rows: seq, nonce, message_id, already_existed.
+    // One message with an idempotency key, a due time, an ordering key or a low priority. As insert
+    // (without :born_*), and :key (NULL: none), :due_time (NULL: none). The key is taken first. If
+    // it is taken already: nothing is written. A message due in the future, with an ordering key or
+    // of low priority goes to waiting. Rows: seq, nonce, message_id, already_existed.
     UnitText enqueue;
 };
 

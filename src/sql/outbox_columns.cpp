@@ -12,7 +12,8 @@ std::optional<std::string_view> text_or_null(std::string_view text) {
 }  // namespace
 
 bool needs_enqueue(const NewMessage& message) {
-    return !message.idempotency_key.empty() || message.due_time.has_value() || message.priority < 0;
+    return !message.idempotency_key.empty() || message.due_time.has_value() ||
+           !message.ordering_key.empty() || message.priority < 0;
 }
 
 void set_born(Params& params, const BornLease* born) {

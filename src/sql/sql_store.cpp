@@ -37,6 +37,7 @@ SqlStore::SqlStore(const Backend& backend, const OpenOptions& options)
       in_array_(backend.dialect.in_array),
       render_(backend.dialect.render),
       units_(backend.dialect, Names(options)),
+      doorbell_(backend.doorbell),
       runner_(backend, options, this) {}
 
 Instant SqlStore::now() {
@@ -46,6 +47,11 @@ Instant SqlStore::now() {
     runner_.run(
         nullptr, batch, false, [] {}, [&](std::size_t, const Row& row) { out = row.time(0); });
     return out;
+}
+
+std::unique_ptr<Doorbell> SqlStore::doorbell(Queue queue) {
+    const Names names(options_);
+    return doorbell_(names.schema.str() + "." + names.of(queue).str());
 }
 
 std::uint64_t SqlStore::run_for_count(const Unit& unit, const std::function<void(Params&)>& fill,
@@ -87,6 +93,7 @@ std::vector<Message> SqlStore::find(Queue queue, const Query& query) {
     if (query.state) {
         where += fmt::format(" AND state = {}", static_cast<int>(*query.state));
     }
+    if (query.blocking) where += " AND " + units_.of(queue).blocking;
     Unit unit;
     unit.statements.push_back(Statement::compile(
         units_.of(queue).find + where + " ORDER BY seq LIMIT :limit", placeholder_));

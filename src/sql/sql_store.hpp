@@ -47,6 +47,7 @@ public:
     std::uint64_t redrive(Queue queue, std::span<const WorkItemId> ids) override;
     PurgeResult purge(Queue queue, const PurgeRequest& request) override;
     Counts counts(Queue queue) override;
+    std::unique_ptr<Doorbell> doorbell(Queue queue) override;
 
 private:
     std::vector<Settled> settle_once(TxContext* tx, Queue queue,
@@ -61,6 +62,7 @@ private:
     const std::string in_array_;
     SqlValue (*const render_)(const Value&);
     const CompiledDialect units_;
+    const std::function<std::unique_ptr<Doorbell>(const std::string&)> doorbell_;
 
     // Synchronize themselves.
     base::SystemRandom random_;

@@ -36,10 +36,15 @@ void set_received(Params& params, const ReceivedMessage& m, const std::string& h
 }
 
 // In the order of their keys, so that two receivers of the same messages do not wait for each other
-// crosswise.
+// crosswise. With ordering keys in the order given, which is the one in which they are numbered;
+// the database ends a wait that is crosswise.
 std::vector<std::size_t> by_key(std::span<const ReceivedMessage> messages) {
     std::vector<std::size_t> order(messages.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    const bool ordered =
+        std::any_of(messages.begin(), messages.end(),
+                    [](const ReceivedMessage& m) { return !m.ordering_key.empty(); });
+    if (ordered) return order;
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
         return messages[a].key() < messages[b].key();
     });

@@ -24,12 +24,16 @@ std::string headers_json(const NewMessage& message) {
 }
 
 // Those that need more than a plain INSERT, in the order of their keys: two transactions that write
-// the same keys must not wait for each other crosswise.
+// the same keys must not wait for each other crosswise. With ordering keys they stay in the order
+// given, which is the one in which they are numbered; the database ends a wait that is crosswise.
 std::vector<std::size_t> special_rows(std::span<const NewMessage> messages) {
     std::vector<std::size_t> out;
     for (std::size_t i = 0; i < messages.size(); ++i) {
         if (needs_enqueue(messages[i])) out.push_back(i);
     }
+    const bool ordered = std::any_of(messages.begin(), messages.end(),
+                                     [](const NewMessage& m) { return !m.ordering_key.empty(); });
+    if (ordered) return out;
     std::stable_sort(out.begin(), out.end(), [&](std::size_t a, std::size_t b) {
         return std::tie(messages[a].tenant_id, messages[a].idempotency_key) <
                std::tie(messages[b].tenant_id, messages[b].idempotency_key);
@@ -81,10 +85,11 @@ std::vector<EnqueueResult> SqlStore::enqueue(TxContext* tx, std::span<const NewM
                 const OutboxRow& source = *plain.at(next_plain++);
                 results[static_cast<std::size_t>(source.message - messages.data())] = {
                     WorkItemId(seq, static_cast<std::uint64_t>(source.nonce)),
-                    source.message->message_id, false};
+                    source.message->message_id, false, tx == nullptr || row.integer(1) != 0};
             } else {
                 results[tag - 1] = {WorkItemId(seq, static_cast<std::uint64_t>(row.integer(1))),
-                                    MessageId(std::string(row.text(2))), row.integer(3) != 0};
+                                    MessageId(std::string(row.text(2))), row.integer(3) != 0,
+                                    tx == nullptr};
             }
         });
     return results;
@@ -95,8 +100,8 @@ SqlStatement SqlStore::enqueue_statement(const NewMessage& message) {
     if (unit.statements.size() != 1) {
         throw Error(ErrorKind::misuse,
                     "this database needs several statements for a message with an idempotency key, "
-                    "a due time or a "
-                    "low priority; use enqueue(tx, message) with borrow() or a TxContext");
+                    "a due time, an ordering key or a low priority; use enqueue(tx, message) with "
+                    "borrow() or a TxContext");
     }
     const OutboxRow row{&message, static_cast<std::int64_t>(random_.next()), headers_json(message)};
     Params params;

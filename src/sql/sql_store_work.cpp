@@ -19,7 +19,8 @@ void set_single(Params& params, const Settlement& s) {
         .set("delay_us", s.delay.count())
         .set("count_attempt", std::int64_t{s.outcome == Outcome::abandon ? 1 : 0})
         .set("max_attempts", std::int64_t{s.max_attempts})
-        .set("reason", to_string(s.reason));
+        .set("reason", to_string(s.reason))
+        .set("frees_key", std::int64_t{s.frees_key ? 1 : 0});
 }
 
 }  // namespace

@@ -37,6 +37,15 @@ TEST_P(BornLeaseLaw, AMessageBornLeasedIsNotClaimable) {
     EXPECT_EQ(store().counts(Queue::outbox).in_progress, 1U);
 }
 
+TEST_P(BornLeaseLaw, InATransactionOfItsOwnItIsWrittenAtTheTopLevel) {
+    const std::vector<NewMessage> messages{
+        {.topic = "t", .payload = "p", .message_id = MessageId("a")},
+        {.topic = "t", .payload = "p", .message_id = MessageId("b")}};
+    const BornLease born{.owner = me, .lease_id = LeaseId(7), .lease = long_lease};
+    for (const EnqueueResult& stored : store().enqueue(nullptr, messages, &born))
+        EXPECT_TRUE(stored.top_level);
+}
+
 TEST_P(BornLeaseLaw, TheWriterSettlesByItsLease) {
     Birth birth(store(), me);
     const std::vector<Lease> leases{birth.bear(long_lease), birth.bear(long_lease),

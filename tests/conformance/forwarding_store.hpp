@@ -58,6 +58,7 @@ public:
         return inner_.purge(queue, request);
     }
     Counts counts(Queue queue) override { return inner_.counts(queue); }
+    std::unique_ptr<Doorbell> doorbell(Queue queue) override { return inner_.doorbell(queue); }
 
 protected:
     Store& inner() { return inner_; }

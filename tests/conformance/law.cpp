@@ -65,6 +65,7 @@ std::vector<WorkItemId> Law::put_many(std::size_t count, const Draft& draft) {
         message.content_type = draft.content_type;
         message.headers = draft.headers;
         message.expires_at = draft.expires_at;
+        message.ordering_key = draft.ordering_key;
         const std::vector<NewMessage> messages(count, message);
         for (const EnqueueResult& stored : outbox().enqueue_all(messages)) ids.push_back(stored.id);
         return ids;
@@ -82,6 +83,7 @@ std::vector<WorkItemId> Law::put_many(std::size_t count, const Draft& draft) {
         message.content_type = draft.content_type;
         message.headers = draft.headers;
         message.expires_at = draft.expires_at;
+        message.ordering_key = draft.ordering_key;
         messages.push_back(std::move(message));
     }
     for (const ReceiveResult& stored : inbox().enqueue_all(messages)) ids.push_back(stored.id);

@@ -49,6 +49,7 @@ struct Draft {
     std::string content_type = "application/json";
     Headers headers = {};
     std::optional<Instant> expires_at = std::nullopt;
+    std::string ordering_key = {};
 };
 
 class Law : public testing::TestWithParam<Place> {
@@ -118,6 +119,28 @@ class PriorityLaw : public Law {};
 class BytesLaw : public Law {};
 class QueryLaw : public Law {};
 class WorkersLaw : public Law {};
+class OrderingLaw : public Law {
+protected:
+    // A message with an ordering key.
+    WorkItemId put_in_line(const std::string& key, const std::string& payload);
+    void put_line(const std::string& key, const std::vector<std::string>& payloads);
+    std::vector<std::string> claimed_payloads(std::uint32_t batch = 100);
+    // Claims one message, which must be there, and settles it.
+    Settled settle_next(const Settlement& like);
+    void ack_next() { settle_next({}); }
+};
+class DoorbellLaw : public Law {
+protected:
+    // A bell of another store on the same database, which listens and has heard all there was.
+    std::unique_ptr<Doorbell> listening();
+    // Commits a message and rings, as a writer does.
+    void put_and_ring(Doorbell& bell);
+
+private:
+    std::vector<std::unique_ptr<Store>> listeners_;
+};
+// Where the database tells the bells of its queues apart.
+class DoorbellPerQueueLaw : public DoorbellLaw {};
 
 // The outbox.
 class EnqueueLaw : public Law {};
@@ -136,6 +159,7 @@ class MessageIdLaw : public Law {};
 class OnceLaw : public Law {};
 class InboxInputLaw : public Law {};
 class InboxPurgeLaw : public Law {};
+class InboxOrderingLaw : public OrderingLaw {};
 
 // What only a database with SQL has.
 class SqlLaw : public Law {
@@ -158,26 +182,29 @@ std::vector<Place> inbox_of(const Backend& backend);
     INSTANTIATE_TEST_SUITE_P(, law, testing::ValuesIn(places), place_name)
 
 // Everything a worker or a writer does all day.
-#define POSTROOM_WORK_LAWS(backend)                    \
-    POSTROOM_LAW(ClaimLaw, both_queues_of(backend));   \
-    POSTROOM_LAW(SettleLaw, both_queues_of(backend));  \
-    POSTROOM_LAW(LeaseLaw, both_queues_of(backend));   \
-    POSTROOM_LAW(RetryLaw, both_queues_of(backend));   \
-    POSTROOM_LAW(BytesLaw, both_queues_of(backend));   \
-    POSTROOM_LAW(WorkersLaw, both_queues_of(backend)); \
-    POSTROOM_LAW(EnqueueLaw, outbox_of(backend));      \
-    POSTROOM_LAW(IdempotencyLaw, outbox_of(backend));  \
-    POSTROOM_LAW(TransactionLaw, outbox_of(backend));  \
-    POSTROOM_LAW(DedupeLaw, inbox_of(backend));        \
-    POSTROOM_LAW(ReceiveLaw, inbox_of(backend));       \
-    POSTROOM_LAW(MarkLaw, inbox_of(backend));          \
-    POSTROOM_LAW(OnceLaw, inbox_of(backend))
+#define POSTROOM_WORK_LAWS(backend)                     \
+    POSTROOM_LAW(ClaimLaw, both_queues_of(backend));    \
+    POSTROOM_LAW(SettleLaw, both_queues_of(backend));   \
+    POSTROOM_LAW(LeaseLaw, both_queues_of(backend));    \
+    POSTROOM_LAW(RetryLaw, both_queues_of(backend));    \
+    POSTROOM_LAW(BytesLaw, both_queues_of(backend));    \
+    POSTROOM_LAW(WorkersLaw, both_queues_of(backend));  \
+    POSTROOM_LAW(OrderingLaw, both_queues_of(backend)); \
+    POSTROOM_LAW(EnqueueLaw, outbox_of(backend));       \
+    POSTROOM_LAW(IdempotencyLaw, outbox_of(backend));   \
+    POSTROOM_LAW(TransactionLaw, outbox_of(backend));   \
+    POSTROOM_LAW(DedupeLaw, inbox_of(backend));         \
+    POSTROOM_LAW(ReceiveLaw, inbox_of(backend));        \
+    POSTROOM_LAW(MarkLaw, inbox_of(backend));           \
+    POSTROOM_LAW(OnceLaw, inbox_of(backend));           \
+    POSTROOM_LAW(InboxOrderingLaw, inbox_of(backend))
 
 // The rest of the seam.
 #define POSTROOM_STORE_LAWS(backend)                    \
     POSTROOM_WORK_LAWS(backend);                        \
     POSTROOM_LAW(PriorityLaw, both_queues_of(backend)); \
     POSTROOM_LAW(QueryLaw, both_queues_of(backend));    \
+    POSTROOM_LAW(DoorbellLaw, both_queues_of(backend)); \
     POSTROOM_LAW(BornLeaseLaw, outbox_of(backend));     \
     POSTROOM_LAW(InputLaw, outbox_of(backend));         \
     POSTROOM_LAW(HistoryLaw, outbox_of(backend));       \

@@ -1,6 +1,6 @@
 // The laws on MemoryStore, with time that passes only when a test says so.
+#include "conformance/dispatcher_law.hpp"
 #include "conformance/forwarding_store.hpp"
-#include "conformance/law.hpp"
 #include "postroom/testing.hpp"
 
 namespace postroom::test {
@@ -26,6 +26,8 @@ Backend memory() {
 }
 
 POSTROOM_STORE_LAWS(memory());
+POSTROOM_DISPATCHER_LAWS(memory());
+POSTROOM_LAW(DoorbellPerQueueLaw, both_queues_of(memory()));
 
 }  // namespace
 }  // namespace postroom::test

@@ -127,6 +127,33 @@ TEST_P(SqlSurfaceLaw, AStatementWithAKeyIsIdempotentOrRefused) {
     EXPECT_THAT(claim(), SizeIs(1));
 }
 
+TEST_P(SqlSurfaceLaw, AStatementWithAnOrderingKeyKeepsTheOrderOrIsRefused) {
+    const NewMessage message{.topic = "t", .payload = "p", .ordering_key = "k"};
+    outbox().enqueue(message);
+    SqlStatement statement;
+    try {
+        statement = outbox().statement(message);
+    } catch (const Error& error) {
+        EXPECT_EQ(error.kind(), ErrorKind::misuse);
+        EXPECT_THAT(error.what(), testing::HasSubstr("ordering key"));
+        return;
+    }
+    const std::unique_ptr<Transaction> tx = store().begin();
+    tx->execute(statement);
+    tx->commit();
+    EXPECT_THAT(claim(), SizeIs(1));
+    EXPECT_EQ(store().counts(Queue::outbox).ready, 1U);
+}
+
+TEST_P(SqlSurfaceLaw, APlainInsertWithAnOrderingKeyIsRefusedByName) {
+    sandbox();
+    EXPECT_THAT(thrown([&] {
+                    sql("INSERT INTO " + table("outbox_live") +
+                        " (topic, payload, ordering_key) VALUES ('t', 'p', 'k')");
+                }),
+                testing::HasSubstr("ordering_key_belongs_in_waiting"));
+}
+
 TEST_P(SqlSurfaceLaw, OBX_104_OBX_105_IBX_126_TheDeployingUserMayUseEverything) {
     put();
     outbox().ack(leases_of(claim_one()));

@@ -39,6 +39,24 @@ TEST_P(SqlTransactionLaw, ASavepointThatIsRolledBackTakesItsMessagesAlong) {
     EXPECT_THAT(store().find(Queue::outbox, {.topic = "dropped"}), IsEmpty());
 }
 
+// A savepoint may take it back although the transaction commits.
+TEST_P(SqlTransactionLaw, AMessageWrittenWithinASavepointIsNotAtTheTopLevel) {
+    const BornLease born{.owner = me, .lease_id = LeaseId(7), .lease = long_lease};
+    const auto bear = [&](TxContext* tx, const char* id) {
+        NewMessage born_message = message;
+        born_message.message_id = MessageId(id);
+        return store().enqueue(tx, std::span(&born_message, 1), &born).at(0).top_level;
+    };
+    EXPECT_TRUE(bear(nullptr, "a"));
+    const std::unique_ptr<Transaction> tx = store().begin();
+    run(*tx, "SAVEPOINT inner_one");
+    EXPECT_FALSE(bear(tx.get(), "b"));
+    tx->rollback();
+    const std::unique_ptr<TxContext> mine = sql_sandbox().borrowed();
+    run(*mine, "SAVEPOINT inner_one");
+    EXPECT_FALSE(bear(mine.get(), "c"));
+}
+
 TEST_P(SqlTransactionLaw, AnEffectAndItsDoneMarkCommitTogether) {
     sql_sandbox();
     sql("CREATE TABLE effects (id text)");

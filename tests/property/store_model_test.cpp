@@ -40,7 +40,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration pause = 4ms;  // longer than every short lease and delay
+// Longer than every short lease and delay, and than PostgreSQL waits between two looks for what is
+// over.
+constexpr Duration pause = 8ms;
 
 // The lines of `text` that `other` does not have.
 std::string lines_beyond(const std::string& text, const std::string& other) {

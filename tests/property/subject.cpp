@@ -46,11 +46,11 @@ std::string describe(const Message& m) {
     std::string text = fmt::format(
         "{} state={} topic={} payload={} key={} tenant={} correlation={} priority={} max={} "
         "retry={} "
-        "lost={} error={} reason={} hash={} due={} processed={} by={} headers={}",
+        "lost={} error={} reason={} hash={} due={} processed={} by={} headers={} line={}",
         name_of(m), static_cast<int>(m.state), m.topic, m.payload, m.idempotency_key, m.tenant_id,
         m.correlation_id, m.priority, m.max_attempts.value_or(0), m.retry_count, m.lost_count,
         m.last_error, to_string(m.dead_reason), m.hash.value_or("-"), m.due_time.has_value(),
-        m.processed_at.has_value(), m.processed_by, m.headers.size());
+        m.processed_at.has_value(), m.processed_by, m.headers.size(), m.ordering_key);
     if (m.state == State::in_progress) text += " owner=" + m.lease.value().owner.to_string();
     return text;
 }
@@ -72,8 +72,9 @@ Settlement settlement(const Lease& lease, unsigned number) {
         settlement.delay = number % 5 == 0 ? Duration{1h} : Duration{1ms};
         settlement.max_attempts = number % 7;
     }
-    if (settlement.outcome == Outcome::fail && number % 2 == 0)
+    if (settlement.outcome == Outcome::fail && number % 8 < 4)
         settlement.reason = DeadReason::cancelled;
+    settlement.frees_key = number % 3 == 1;
     return settlement;
 }
 
@@ -146,6 +147,7 @@ NewMessage Subject::new_message(const Step& step, unsigned number) {
     if (kind % 4 == 0) message.max_attempts = 1 + step.c % 3;
     if (kind % 4 == 1) message.headers = {{"h", "1"}};
     if (kind % 4 == 2) message.correlation_id = "c";
+    if (kind % 5 < 2) message.ordering_key = fmt::format("line{}", step.b % 2);
     return message;
 }
 
@@ -159,6 +161,7 @@ std::string Subject::enqueue(const Step& step, std::size_t count, bool born) {
         for (NewMessage& message : messages) {
             message.due_time.reset();
             message.idempotency_key.clear();
+            message.ordering_key.clear();
             message.priority = std::max(message.priority, 0);
         }
     const std::vector<EnqueueResult> results =
@@ -192,8 +195,14 @@ std::string Subject::receive(const Step& step, std::size_t count) {
         if (step.b % 5 == 0) message.due_time = store().now() + (step.c % 2 == 0 ? -1h : 1h);
         if (step.b % 5 == 1) message.priority = static_cast<std::int32_t>(step.c % 3) - 1;
         if (step.b % 5 == 2) message.max_attempts = 1 + step.c % 3;
+        if (step.a % 3 != 0) message.ordering_key = fmt::format("line{}", step.c % 2);
         messages.push_back(std::move(message));
     }
+    // A database may number messages without an ordering key in the order of their own keys. They
+    // may get an ordering key later: then the numbers count.
+    std::stable_sort(
+        messages.begin(), messages.end(),
+        [](const ReceivedMessage& x, const ReceivedMessage& y) { return x.key() < y.key(); });
     std::string text;
     for (const ReceiveResult& result :
          store().receive(transaction_.get(), messages, step.b % 4 == 0))
@@ -310,6 +319,8 @@ std::string Subject::snapshot() {
         std::vector<std::string> lines;
         for (const Message& message : store().find(queue, {.limit = everything}))
             lines.push_back(describe(message));
+        for (const Message& message : store().find(queue, {.blocking = true, .limit = everything}))
+            lines.push_back(name_of(message) + " blocks its line");
         const Counts counts = store().counts(queue);
         text += joined(std::move(lines)) +
                 fmt::format("{}: ready={} in_progress={} dead={} seen={} retrying={} oldest={}\n",

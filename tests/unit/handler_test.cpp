@@ -42,11 +42,13 @@ TEST(Verdict, EachExceptionHasItsOutcome) {
     EXPECT_EQ(verdict_when_throwing(RetryAfter(5s, "x")).delay, Duration(5s));
     EXPECT_EQ(verdict_when_throwing(PermanentFailure("x")).outcome, Outcome::fail);
     EXPECT_EQ(verdict_when_throwing(DestinationDown("x")).outcome, Outcome::release);
-    EXPECT_EQ(verdict_when_throwing(DestinationDown("x")).delay, Duration(1s));
+    EXPECT_TRUE(verdict_when_throwing(DestinationDown("x")).destination_down);
+    EXPECT_FALSE(verdict_when_throwing(std::runtime_error("x")).destination_down);
 }
 
 TEST(Verdict, ADatabaseThatIsAwayCostsNoAttempt) {
     EXPECT_EQ(verdict_when_throwing(Error(ErrorKind::unavailable, "x")).outcome, Outcome::release);
+    EXPECT_EQ(verdict_when_throwing(Error(ErrorKind::unavailable, "x")).delay, Duration(1s));
     EXPECT_EQ(verdict_when_throwing(Error(ErrorKind::conflict, "x")).outcome, Outcome::release);
     EXPECT_EQ(verdict_when_throwing(Error(ErrorKind::outcome_unknown, "x")).outcome,
               Outcome::release);

@@ -57,6 +57,9 @@ UNION ALL
 SELECT 'index ' || r.relname, pg_get_indexdef(r.oid) || CASE WHEN i.indisvalid THEN '' ELSE ' (invalid)' END
   FROM relation r JOIN pg_index i ON i.indexrelid = r.oid
 UNION ALL
+SELECT 'trigger ' || r.relname || '.' || t.tgname, t.tgenabled::text || ' ' || pg_get_triggerdef(t.oid)
+  FROM relation r JOIN pg_trigger t ON t.tgrelid = r.oid AND NOT t.tgisinternal
+UNION ALL
 SELECT 'view ' || r.relname, pg_get_viewdef(r.oid) FROM relation r WHERE r.relkind = 'v'
 UNION ALL
 SELECT 'sequence ' || r.relname, r.relpersistence::text FROM relation r WHERE r.relkind = 'S'

@@ -59,6 +59,17 @@ Conninfo::Conninfo(const std::string& conninfo, const OpenOptions& options) {
     }
 }
 
+Conninfo::Arrays Conninfo::arrays() const {
+    Arrays out;
+    for (const auto& [keyword, value] : settings_) {
+        out.keywords.push_back(keyword.c_str());
+        out.values.push_back(value.c_str());
+    }
+    out.keywords.push_back(nullptr);
+    out.values.push_back(nullptr);
+    return out;
+}
+
 void Conninfo::set_default(const std::string& keyword, const std::string& value) {
     if (keyword == "sslmode" && std::getenv("PGSSLMODE") != nullptr) return;
     if (keyword == "application_name" && std::getenv("PGAPPNAME") != nullptr) return;

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "postroom/open_store.hpp"
 
@@ -14,8 +15,15 @@ public:
     // of the string.
     Conninfo(const std::string& conninfo, const OpenOptions& options);
 
-    // Keywords and values as PQconnectdbParams takes them.
     const std::map<std::string, std::string>& settings() const { return settings_; }
+
+    // The settings as PQconnectdbParams and PQconnectStartParams take them: with a null at the end.
+    // The pointers are good as long as the Conninfo is.
+    struct Arrays {
+        std::vector<const char*> keywords;
+        std::vector<const char*> values;
+    };
+    Arrays arrays() const;
 
     // postgresql://host:port/database, without user and password.
     std::string peer() const;

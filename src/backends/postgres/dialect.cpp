@@ -44,6 +44,17 @@ std::string counts_text(std::string_view unqueued_dead, std::string_view seen) {
     return text;
 }
 
+// An array, so that each table of the view is reached by its index.
+constexpr const char* blocking_text = R"(seq = ANY (ARRAY(
+    SELECT b.seq FROM {waiting} b
+     WHERE b.ordering_key IS NOT NULL AND NOT b.frees_key AND (b.state = 3 OR b.retry_count > 0)
+       AND (SELECT e.seq FROM {waiting} e
+             WHERE e.ordering_key = b.ordering_key AND e.seq < b.seq AND NOT e.frees_key
+             ORDER BY e.seq LIMIT 1) IS NULL
+       AND (SELECT n.seq FROM {waiting} n
+             WHERE n.ordering_key = b.ordering_key AND n.seq > b.seq AND NOT n.frees_key AND n.state = 0
+             ORDER BY n.seq LIMIT 1) IS NOT NULL)))";
+
 sql::QueueTexts queue_texts() {
     sql::QueueTexts t;
     // The function's own result is no message row: its number of leases goes unseen. The second
@@ -62,10 +73,11 @@ sql::QueueTexts queue_texts() {
     t.retry =
         one("SELECT seq, state FROM {do_retry}(:seq::bigint, :nonce::bigint, :lease_id::bigint, "
             ":error::text, "
-            ":delay_us::bigint, :count_attempt::bigint, :max_attempts::bigint)");
+            ":delay_us::bigint, :count_attempt::bigint, :max_attempts::bigint, "
+            ":frees_key::bigint <> 0)");
     t.fail = one(
         "SELECT * FROM {do_fail}(:seq::bigint, :nonce::bigint, :lease_id::bigint, :error::text, "
-        ":reason::text)");
+        ":reason::text, :frees_key::bigint <> 0)");
     t.extend =
         one("SELECT * FROM {do_extend}(:seqs::bigint[], :nonces::bigint[], :lease_id::bigint, "
             ":owner::uuid, "
@@ -76,6 +88,7 @@ sql::QueueTexts queue_texts() {
         one("SELECT purged, busy FROM {do_purge}(:older_us::bigint, :window_us::bigint, "
             ":batch::bigint)");
     t.find = fmt::format("SELECT {} FROM {{view}}", sql::message_columns);
+    t.blocking = blocking_text;
     return t;
 }
 
@@ -90,6 +103,8 @@ sql::OutboxTexts outbox_texts() {
     constexpr const char* born =
         ":born_owner::uuid, :born_lease_id::bigint, "
         "statement_timestamp() + :born_us::bigint * interval '1 microsecond'";
+    // A row of a subtransaction carries the id of that.
+    constexpr const char* written = "seq, (xmin = pg_current_xact_id()::xid)::integer";
     t.insert = one(fmt::format(
         "INSERT INTO {{live}} ({}) VALUES (:nonce::bigint, :message_id::text, :topic::text, "
         ":payload::bytea, "
@@ -97,8 +112,8 @@ sql::OutboxTexts outbox_texts() {
         ":idempotency_key::text, "
         ":aggregate_type::text, :aggregate_id::text, :occurred_at::timestamptz, "
         ":expires_at::timestamptz, "
-        ":priority::bigint, :ordering_key::text, :max_attempts::bigint, {}) RETURNING seq",
-        columns, born));
+        ":priority::bigint, :ordering_key::text, :max_attempts::bigint, {}) RETURNING {}",
+        columns, born, written));
     t.insert_many = one(fmt::format(
         "INSERT INTO {{live}} ({}) SELECT n, m, t, p, ct, h::json, ci, ti, ik, aty, ai, oa, ea, "
         "pr, ok, "
@@ -109,8 +124,8 @@ sql::OutboxTexts outbox_texts() {
         ":occurred_at::timestamptz[], "
         ":expires_at::timestamptz[], :priority::bigint[], :ordering_key::text[], "
         ":max_attempts::bigint[]) "
-        "AS u(n, m, t, p, ct, h, ci, ti, ik, aty, ai, oa, ea, pr, ok, ma) RETURNING seq",
-        columns, born));
+        "AS u(n, m, t, p, ct, h, ci, ti, ik, aty, ai, oa, ea, pr, ok, ma) RETURNING {}",
+        columns, born, written));
     t.enqueue =
         one("SELECT seq, nonce, message_id, already_existed FROM {do_enqueue}(:nonce::bigint, "
             ":message_id::text, "

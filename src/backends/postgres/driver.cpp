@@ -5,7 +5,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <vector>
 
 #include "backends/postgres/encoding.hpp"
 #include "backends/postgres/errors.hpp"
@@ -38,16 +37,9 @@ void ignore_notice(void*, const PGresult*) {}
 }  // namespace
 
 std::unique_ptr<OwnConnection> OwnConnection::open(const Conninfo& conninfo, bool pooled) {
-    std::vector<const char*> keywords;
-    std::vector<const char*> values;
-    for (const auto& [keyword, value] : conninfo.settings()) {
-        keywords.push_back(keyword.c_str());
-        values.push_back(value.c_str());
-    }
-    keywords.push_back(nullptr);
-    values.push_back(nullptr);
-    std::unique_ptr<OwnConnection> connection(
-        new OwnConnection(PQconnectdbParams(keywords.data(), values.data(), 0), pooled));
+    const Conninfo::Arrays settings = conninfo.arrays();
+    std::unique_ptr<OwnConnection> connection(new OwnConnection(
+        PQconnectdbParams(settings.keywords.data(), settings.values.data(), 0), pooled));
     PGconn* const native = connection->native();
     if (native == nullptr) throw std::bad_alloc();
     if (PQstatus(native) != CONNECTION_OK) throw broken_connection(*native, ErrorKind::unavailable);

@@ -2,6 +2,7 @@
 
 #include "backends/postgres/conninfo.hpp"
 #include "backends/postgres/dialect.hpp"
+#include "backends/postgres/doorbell.hpp"
 #include "backends/postgres/driver.hpp"
 #include "postroom/error.hpp"
 #include "sql/backend.hpp"
@@ -12,10 +13,13 @@ namespace {
 
 sql::Backend backend(const std::string& conninfo_text, const OpenOptions& options) {
     const Conninfo conninfo(conninfo_text, options);
-    return {.dialect = make_dialect(),
-            .connect = [conninfo,
-                        pooled = options.pooled] { return OwnConnection::open(conninfo, pooled); },
-            .peer = conninfo.peer()};
+    return {
+        .dialect = make_dialect(),
+        .connect = [conninfo,
+                    pooled = options.pooled] { return OwnConnection::open(conninfo, pooled); },
+        .peer = conninfo.peer(),
+        .doorbell = [conninfo, pooled = options.pooled](
+                        const std::string& name) { return make_doorbell(conninfo, name, pooled); }};
 }
 
 }  // namespace

@@ -50,15 +50,17 @@ constexpr std::string_view forget_marked =
     "DELETE FROM {lease} WHERE seq IN (SELECT seq FROM {lease} INDEXED BY {lease_by_end} WHERE "
     "locked_until = -1)";
 
-// Leases the messages that `from` finds, up to `limit` of what is left of the batch (room).
-std::string lease_from(std::string_view from, std::string_view limit) {
+// Leases the messages that `from` finds, up to `limit` of what is left of the batch (room), under
+// the ordering key that they have.
+std::string lease_from(std::string_view from, std::string_view limit,
+                       std::string_view ordering_key = "NULL") {
     constexpr std::string_view room =
         "max(0, :batch - (SELECT count(*) FROM {lease} INDEXED BY {lease_of_claim} WHERE lease_id "
         "= :lease_id))";
     return weave(
-        fmt::format("INSERT INTO {{lease}} (seq, lease_id, locked_until, owner) "
-                    "SELECT m.seq, :lease_id, @now + :lease_us, :owner FROM {} LIMIT {}",
-                    from, fmt::format(fmt::runtime(limit), room)));
+        fmt::format("INSERT INTO {{lease}} (seq, lease_id, locked_until, owner, ordering_key) "
+                    "SELECT m.seq, :lease_id, @now + :lease_us, :owner, {} FROM {} LIMIT {}",
+                    ordering_key, from, fmt::format(fmt::runtime(limit), room)));
 }
 
 // Each of these walks an index in the order wanted and stops at the limit.
@@ -69,12 +71,19 @@ constexpr std::string_view fresh =
     "{live} AS m NOT INDEXED WHERE m.seq > 0 AND m.born_until IS NULL AND @free ORDER BY m.seq";
 constexpr std::string_view due =
     "{waiting} AS m INDEXED BY {waiting_due} "
-    "WHERE m.state = 0 AND m.priority >= 0 AND m.available_at <= @now AND @free ORDER BY "
-    "m.available_at, m.seq";
+    "WHERE m.state = 0 AND m.priority >= 0 AND m.ordering_key IS NULL AND m.available_at <= @now "
+    "AND @free ORDER BY m.available_at, m.seq";
 constexpr std::string_view low =
     "{waiting} AS m INDEXED BY {waiting_low} "
-    "WHERE m.state = 0 AND m.priority < 0 AND m.available_at <= @now AND @free ORDER BY "
-    "m.available_at, m.seq";
+    "WHERE m.state = 0 AND m.priority < 0 AND m.ordering_key IS NULL AND m.available_at <= @now "
+    "AND @free ORDER BY m.available_at, m.seq";
+// One of each ordering key at most is not behind. A message may come to stand before one that is
+// leased: then it waits.
+constexpr std::string_view in_turn =
+    "{waiting} AS m INDEXED BY {waiting_turn} "
+    "WHERE m.state = 0 AND m.behind = 0 AND m.ordering_key IS NOT NULL AND m.available_at <= @now "
+    "AND @free AND NOT EXISTS (SELECT 1 FROM {lease} AS l WHERE l.ordering_key = m.ordering_key) "
+    "ORDER BY m.available_at, m.seq";
 
 // The message rows under :lease_id, of {live} or of {waiting}.
 std::string leased_rows(Queue queue, bool live) {
@@ -111,13 +120,16 @@ sql::UnitText claim_text(Queue queue) {
         unit.statements.push_back(std::move(statement));
     unit.statements.emplace_back(forget_marked);
     // Half of the batch is for due messages and the rest for fresh ones, and either may use what
-    // the other leaves. The odd place goes to each in turn. Every fourth claim goes by age: no
-    // preference for urgent messages, and low ones share the half of the due ones.
+    // the other leaves; before that, half of the due ones' half is for those with an ordering key.
+    // The odd place goes to each in turn. Every fourth claim goes by age: no preference for urgent
+    // messages, and low ones share the half of the due ones.
     for (std::string& statement : std::vector<std::string>{
              lease_from(urgent, "iif(:turn % 4 = 3, 0, {})"),
              lease_from(low, "iif(:turn % 4 = 3, (({} + 1) / 2 + 1) / 2, 0)"),
+             lease_from(in_turn, "(({} + :turn / 4) / 2 + :turn % 2) / 2", "m.ordering_key"),
              lease_from(due, "({} + :turn / 4) / 2"),
              lease_from(fresh, "{}"),
+             lease_from(in_turn, "{}", "m.ordering_key"),
              lease_from(due, "{}"),
              lease_from(low, "{}"),
          }) {

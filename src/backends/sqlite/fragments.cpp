@@ -25,8 +25,16 @@ constexpr std::array fragments{
              "nonce, created_at, :priority, max_attempts, occurred_at, :due_time, expires_at, "
              "message_id, topic, "
              "tenant_id, correlation_id, idempotency_key, aggregate_type, aggregate_id, "
-             "ordering_key, source, "
+             ":ordering_key, source, "
              "hash, content_type, headers, payload"},
+    // When a new message for later falls due: an expired one does not wait.
+    Fragment{"capped_due_time",
+             "min(coalesce(:due_time, created_at), "
+             "coalesce(expires_at, :due_time, created_at))"},
+    // The same for one that arrived again.
+    Fragment{"renewed_due_time",
+             "min(max(coalesce(:due_time, @now), @now), "
+             "coalesce(:expires_at, max(coalesce(:due_time, @now), @now)))"},
     Fragment{"these",
              "m.seq IN (SELECT value FROM json_each(:seqs)) AND m.nonce IN (SELECT value FROM "
              "json_each(:nonces))"},
@@ -62,7 +70,7 @@ std::string weave(std::string_view text) {
         text.remove_prefix(at + 1);
         const auto* const end = std::find_if_not(text.begin(), text.end(), in_word);
         const auto length = static_cast<std::size_t>(end - text.begin());
-        out.append(fragment_of(text.substr(0, length)));
+        out.append(weave(fragment_of(text.substr(0, length))));
         text.remove_prefix(length);
     }
 }

@@ -10,8 +10,10 @@ namespace postroom::sqlite {
 // Replaces the @words of `text`:
 //   @now      the time of the statement, in microseconds since 1970
 //   @message  the columns that a message carries from table to table
-//   @scheduled_message  the same from a row of {live}, with the :priority and :due_time that have
-//   no place there
+//   @scheduled_message  the same from a row of {live}, with the :priority, :due_time and
+//   :ordering_key that have no place there
+//   @capped_due_time  when a new message falls due: :due_time, but no later than it expires
+//   @renewed_due_time  the same for one that arrived again
 //   @these    message m is one of :seqs with one of :nonces. Sets suffice: nonces are random 64-bit
 //   numbers, so a
 //             foreign pair of the two does not occur

@@ -43,7 +43,8 @@ constexpr std::string_view renew_waiting = R"(UPDATE {waiting} AS m
        SET (topic, payload, hash, content_type, headers, ordering_key, due_time, expires_at, priority, max_attempts)
              = (SELECT :topic, :payload, :hash, :content_type, :headers, :ordering_key, :due_time, :expires_at,
                        :priority, :max_attempts),
-           available_at = iif(m.state = 3 AND :revive = 0, m.available_at, max(coalesce(:due_time, @now), @now)),
+           available_at = iif(m.state = 3 AND :revive = 0, m.available_at, @renewed_due_time),
+           frees_key = iif(m.state = 3 AND :revive = 0 AND :ordering_key IS NOT NULL, m.frees_key, 0),
            state = iif(m.state = 3 AND :revive = 0, 3, 0),
            dead_reason = iif(:revive = 0, m.dead_reason, NULL),
            retry_count = iif(m.state = 3 AND :revive <> 0, 0, m.retry_count),
@@ -56,7 +57,7 @@ constexpr std::string_view renew_live = R"(INSERT INTO {waiting} (seq, @message,
        SELECT m.seq, m.nonce, m.created_at, :priority, :max_attempts, m.occurred_at, :due_time, :expires_at,
               m.message_id, :topic, m.tenant_id, m.correlation_id, m.idempotency_key, m.aggregate_type,
               m.aggregate_id, :ordering_key, m.source, :hash, :content_type, :headers, :payload,
-              max(coalesce(:due_time, @now), @now)
+              @renewed_due_time
        FROM {live} AS m
        WHERE @keyed AND @free)";
 
@@ -67,18 +68,18 @@ constexpr std::string_view remove_renewed = R"(DELETE FROM {live} AS m
 // there.
 constexpr std::string_view queue_new = R"(INSERT INTO {live} (@message)
        SELECT :nonce, @now, max(:priority, 0), :max_attempts, NULL, CASE WHEN :due_time <= @now THEN :due_time END,
-              :expires_at, :message_id, :topic, '', NULL, NULL, '__GLOBAL__', NULL, :ordering_key, :source, :hash,
+              :expires_at, :message_id, :topic, '', NULL, NULL, '__GLOBAL__', NULL, NULL, :source, :hash,
               :content_type, :headers, :payload
        FROM {key} AS k
        WHERE k.source = :source AND k.message_id = :message_id AND k.seq IS NULL AND k.state <> 2)";
 
 constexpr std::string_view defer_new =
     R"(INSERT INTO {waiting} (seq, @message, available_at, state, dead_reason, last_error)
-       SELECT m.seq, @scheduled_message, coalesce(:due_time, created_at), state, iif(state = 3, 'failed', NULL),
+       SELECT m.seq, @scheduled_message, @capped_due_time, state, iif(state = 3, 'failed', NULL),
               iif(state = 3, last_error, NULL)
        FROM (SELECT * FROM {live} WHERE seq = last_insert_rowid() AND nonce = :nonce) AS m
        CROSS JOIN (SELECT state, last_error FROM {key} WHERE source = :source AND message_id = :message_id)
-       WHERE :priority < 0 OR (:due_time IS NOT NULL AND due_time IS NULL) OR state = 3)";
+       WHERE :priority < 0 OR :ordering_key IS NOT NULL OR (:due_time IS NOT NULL AND due_time IS NULL) OR state = 3)";
 
 constexpr std::string_view remove_deferred = R"(DELETE FROM {live}
        WHERE seq = last_insert_rowid() AND nonce = :nonce
@@ -125,6 +126,7 @@ sql::UnitText mark() {
             note,
             R"(UPDATE {waiting} AS m
            SET state = :state, dead_reason = iif(:state = 3, 'failed', NULL),
+               frees_key = iif(:state = 3, m.frees_key, 0),
                last_error = iif(:state = 3, coalesce(:error, m.last_error), m.last_error),
                available_at = iif(:state = 0, @now, m.available_at)
            WHERE :state IN (0, 3) AND @keyed)",

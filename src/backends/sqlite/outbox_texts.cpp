@@ -6,6 +6,8 @@ namespace postroom::sqlite {
 
 namespace {
 
+// Whether a savepoint of the caller's is open cannot be seen, so no row counts as written at the
+// top level.
 sql::UnitText insert() {
     return {.statements = {weave(R"(INSERT INTO {live} (
             nonce, created_at, born_until, lease_id, owner, priority, max_attempts, occurred_at, expires_at,
@@ -14,7 +16,7 @@ sql::UnitText insert() {
         VALUES (:nonce, @now, @now + :born_us, :born_lease_id, :born_owner, :priority, :max_attempts, :occurred_at,
             :expires_at, :message_id, :topic, :tenant_id, :correlation_id, :idempotency_key, :aggregate_type,
             :aggregate_id, :ordering_key, :content_type, :headers, :payload)
-        RETURNING seq)")}};
+        RETURNING seq, 0)")}};
 }
 
 // Every message gets its number from {live}, so that numbers come from one source. What has no
@@ -28,16 +30,16 @@ sql::UnitText enqueue() {
                 R"(INSERT INTO {live} (@message)
            SELECT :nonce, @now, max(:priority, 0), :max_attempts, :occurred_at,
                   CASE WHEN :due_time <= @now THEN :due_time END, :expires_at, :message_id, :topic, :tenant_id,
-                  :correlation_id, :idempotency_key, :aggregate_type, :aggregate_id, :ordering_key, NULL, NULL,
+                  :correlation_id, :idempotency_key, :aggregate_type, :aggregate_id, NULL, NULL, NULL,
                   :content_type, :headers, :payload
            WHERE :key IS NULL
               OR EXISTS (SELECT 1 FROM {key}
                          WHERE tenant_id = :tenant_id AND idempotency_key = :key AND nonce = :nonce))",
                 R"(INSERT INTO {waiting} (seq, @message, available_at)
-           SELECT seq, @scheduled_message, coalesce(:due_time, created_at)
+           SELECT seq, @scheduled_message, @capped_due_time
            FROM {live}
            WHERE seq = last_insert_rowid() AND nonce = :nonce
-             AND (:priority < 0 OR (:due_time IS NOT NULL AND due_time IS NULL)))",
+             AND (:priority < 0 OR :ordering_key IS NOT NULL OR (:due_time IS NOT NULL AND due_time IS NULL)))",
                 R"(DELETE FROM {live}
            WHERE seq = last_insert_rowid() AND nonce = :nonce
              AND EXISTS (SELECT 1 FROM {waiting} AS w WHERE w.seq = last_insert_rowid() AND w.nonce = :nonce))",

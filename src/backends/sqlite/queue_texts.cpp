@@ -91,17 +91,20 @@ sql::UnitText retry(Queue queue) {
     // The comparison is NULL, and so not true, where there is no limit.
     return release(
         queue,
-        {R"(UPDATE {waiting} AS m SET (state, dead_reason, available_at, retry_count, last_error) = (
+        {R"(UPDATE {waiting} AS m
+            SET (state, dead_reason, available_at, retry_count, last_error, frees_key) = (
                 SELECT iif(dead, 3, 0), iif(dead, 'max_attempts', NULL),
-                       iif(dead, m.available_at, @now + :delay_us), m.retry_count + :count_attempt,
-                       coalesce(:error, m.last_error)
+                       iif(dead, m.available_at, min(@now + :delay_us, coalesce(m.expires_at, @now + :delay_us))),
+                       m.retry_count + :count_attempt, coalesce(:error, m.last_error),
+                       iif(dead AND :frees_key <> 0 AND m.ordering_key IS NOT NULL, 1, 0)
                 FROM (SELECT :count_attempt <> 0
                           AND m.retry_count + 1 >= coalesce(m.max_attempts, nullif(:max_attempts, 0)) AS dead))
             WHERE m.seq = :seq AND m.nonce = :nonce AND @held
             RETURNING seq, state)",
          R"(INSERT INTO {waiting} (seq, @message, state, dead_reason, available_at, retry_count, last_error)
             SELECT seq, @message, iif(dead, 3, 0), iif(dead, 'max_attempts', NULL),
-                   iif(dead, coalesce(due_time, created_at), @now + :delay_us), :count_attempt, :error
+                   iif(dead, coalesce(due_time, created_at),
+                       min(@now + :delay_us, coalesce(expires_at, @now + :delay_us))), :count_attempt, :error
             FROM (SELECT m.*, :count_attempt <> 0 AND 1 >= coalesce(m.max_attempts, nullif(:max_attempts, 0)) AS dead
                   FROM {live} AS m
                   WHERE m.seq = :seq AND m.nonce = :nonce AND @live_held)
@@ -112,7 +115,8 @@ sql::UnitText fail(Queue queue) {
     return release(
         queue,
         {R"(UPDATE {waiting} AS m
-            SET state = 3, dead_reason = :reason, last_error = coalesce(:error, m.last_error)
+            SET state = 3, dead_reason = :reason, last_error = coalesce(:error, m.last_error),
+                frees_key = iif(:frees_key <> 0 AND m.ordering_key IS NOT NULL, 1, 0)
             WHERE m.seq = :seq AND m.nonce = :nonce AND @held
             RETURNING seq)",
          R"(INSERT INTO {waiting} (seq, @message, state, dead_reason, available_at, last_error)
@@ -147,7 +151,8 @@ sql::UnitText redrive(Queue queue) {
                SELECT m.source, m.message_id FROM {waiting} AS m WHERE @these AND m.state = 3))"));
     }
     unit.statements.push_back(weave(R"(UPDATE {waiting} AS m
-           SET state = 0, dead_reason = NULL, last_error = NULL, retry_count = 0, lost_count = 0, available_at = @now
+           SET state = 0, dead_reason = NULL, last_error = NULL, retry_count = 0, lost_count = 0, available_at = @now,
+               frees_key = 0
            WHERE @these AND m.state = 3)"));
     unit.statements.emplace_back("SELECT changes()");
     return unit;
@@ -194,8 +199,12 @@ sql::UnitText counts(Queue queue) {
     std::string text =
         R"(SELECT queued - in_progress, in_progress, dead, seen, retrying, oldest FROM (
         SELECT (SELECT count(*) FROM {live})
-                + (SELECT count(*) FROM {waiting} INDEXED BY {waiting_due} WHERE state = 0 AND priority >= 0)
-                + (SELECT count(*) FROM {waiting} INDEXED BY {waiting_low} WHERE state = 0 AND priority < 0) AS queued,
+                + (SELECT count(*) FROM {waiting} INDEXED BY {waiting_due}
+                   WHERE state = 0 AND priority >= 0 AND ordering_key IS NULL)
+                + (SELECT count(*) FROM {waiting} INDEXED BY {waiting_low}
+                   WHERE state = 0 AND priority < 0 AND ordering_key IS NULL)
+                + (SELECT count(*) FROM {waiting} INDEXED BY {waiting_line}
+                   WHERE state = 0 AND frees_key = 0 AND ordering_key IS NOT NULL) AS queued,
                (SELECT count(*) FROM {lease} AS l INDEXED BY {lease_by_end}
                 WHERE l.locked_until > @now
                   AND (EXISTS (SELECT 1 FROM {live} AS m WHERE m.seq = l.seq)
@@ -210,6 +219,14 @@ sql::UnitText counts(Queue queue) {
     return {.statements = {weave(text)}};
 }
 
+constexpr std::string_view blocking = R"(seq IN (
+    SELECT b.seq FROM {waiting} AS b
+    WHERE b.ordering_key IS NOT NULL AND b.frees_key = 0 AND (b.state = 3 OR b.retry_count > 0)
+      AND NOT EXISTS (SELECT 1 FROM {waiting} AS e
+                      WHERE e.ordering_key = b.ordering_key AND e.frees_key = 0 AND e.seq < b.seq)
+      AND EXISTS (SELECT 1 FROM {waiting} AS n
+                  WHERE n.ordering_key = b.ordering_key AND n.frees_key = 0 AND n.state = 0 AND n.seq > b.seq)))";
+
 }  // namespace
 
 sql::QueueTexts queue_texts(Queue queue) {
@@ -223,7 +240,8 @@ sql::QueueTexts queue_texts(Queue queue) {
             .redrive = redrive(queue),
             .purge = outbox ? outbox_purge() : inbox_purge(),
             .counts = counts(queue),
-            .find = std::string("SELECT ").append(sql::message_columns).append(" FROM {view}")};
+            .find = std::string("SELECT ").append(sql::message_columns).append(" FROM {view}"),
+            .blocking = std::string(blocking)};
 }
 
 }  // namespace postroom::sqlite

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "backends/sqlite/dialect.hpp"
+#include "backends/sqlite/doorbell.hpp"
 #include "backends/sqlite/driver.hpp"
 #include "postroom/error.hpp"
 #include "sql/backend.hpp"
@@ -18,7 +19,10 @@ sql::Backend make_backend(const std::string& path, const OpenOptions& options) {
                         timeout = options.statement_timeout]() -> std::unique_ptr<sql::Connection> {
                 return std::make_unique<Driver>(path, timeout);
             },
-            .peer = "sqlite:" + path};
+            .peer = "sqlite:" + path,
+            .doorbell = [path](const std::string&) -> std::unique_ptr<Doorbell> {
+                return std::make_unique<FileDoorbell>(path);
+            }};
 }
 
 // "sqlite:shop.db" and "sqlite:/var/lib/shop.db"; with an authority part, which must be empty,

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "conformance/law.hpp"
+#include "conformance/dispatcher_law.hpp"
 #include "conformance/postgres/function_store.hpp"
 #include "support/postgres_server.hpp"
 
@@ -136,6 +136,8 @@ Backend backend(std::string name) {
 }
 
 POSTROOM_STORE_LAWS(backend<PostgresSandbox>("Postgres"));
+POSTROOM_DISPATCHER_LAWS(backend<PostgresSandbox>("Postgres"));
+POSTROOM_LAW(DoorbellPerQueueLaw, both_queues_of(backend<PostgresSandbox>("Postgres")));
 POSTROOM_SQL_LAWS(backend<PostgresSandbox>("Postgres"));
 
 }  // namespace
@@ -143,6 +145,7 @@ POSTROOM_SQL_LAWS(backend<PostgresSandbox>("Postgres"));
 namespace pgbouncer {
 namespace {
 POSTROOM_WORK_LAWS(backend<PooledSandbox>("PgBouncer"));
+POSTROOM_DISPATCHER_LAWS(backend<PooledSandbox>("PgBouncer"));
 }  // namespace
 }  // namespace pgbouncer
 

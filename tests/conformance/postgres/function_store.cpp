@@ -105,10 +105,11 @@ ReceiveResult receive_one(TxContext& tx, const ReceivedMessage& m) {
     const Before before = lock_and_look(tx, m.key());
     const SqlRows rows = tx.execute(
         {.sql = fmt::format("SELECT infra.inbox_enqueue($1::text, $2::text, $3::text, $4::bytea, "
-                            "$5::bytea, {}, $7::text, $8::jsonb)",
+                            "$5::bytea, {}, $7::text, $8::jsonb, $9::text)",
                             time_of(6)),
          .params = {m.topic.str(), m.source, m.message_id, Blob{*m.payload}, blob_or_null(m.hash),
-                    micros(m.due_time), m.content_type, json_or_null(m.headers)}});
+                    micros(m.due_time), m.content_type, json_or_null(m.headers),
+                    or_null(m.ordering_key)}});
     return {.id = item_of(rows.at(0).at(0)),
             .previous = before.state,
             .hash_mismatch = mismatch(before, m.hash)};
@@ -123,7 +124,7 @@ bool has_function(const NewMessage& m) {
 
 bool has_function(const ReceivedMessage& m) {
     return m.payload->size() <= payload_bytes_of_the_functions && m.priority == 0 &&
-           !m.max_attempts && !m.expires_at && m.ordering_key.empty();
+           !m.max_attempts && !m.expires_at;
 }
 
 // Whether a function does exactly this.
@@ -152,16 +153,19 @@ Settled settle_one(TxContext& tx, Queue queue, const Settlement& s) {
         for (SqlValue& value : extra) statement.params.push_back(std::move(value));
         return tx.execute(statement).at(0).at(0) == "1";
     };
+    const std::string frees_key = s.frees_key ? "true" : "false";
     switch (s.outcome) {
         case Outcome::ack:
             return call("ack", "", {}) ? Settled::done : Settled::lost;
         case Outcome::fail:
-            return call("fail", ", $3::text", {or_null(s.error)}) ? Settled::dead : Settled::lost;
+            return call("fail", ", $3::text, $4::boolean", {or_null(s.error), frees_key})
+                       ? Settled::dead
+                       : Settled::lost;
         default:
             break;
     }
-    if (!call("abandon", ", $3::text, $4::bigint * interval '1 microsecond'",
-              {or_null(s.error), static_cast<std::int64_t>(s.delay.count())}))
+    if (!call("abandon", ", $3::text, $4::bigint * interval '1 microsecond', $5::boolean",
+              {or_null(s.error), static_cast<std::int64_t>(s.delay.count()), frees_key}))
         return Settled::lost;
     const SqlRows state = tx.execute(
         {.sql = fmt::format("SELECT state FROM infra.{} WHERE seq = $1::bigint", to_string(queue)),
@@ -206,7 +210,12 @@ std::vector<EnqueueResult> FunctionStore::enqueue(TxContext* tx,
         // circle.
         std::vector<std::size_t> order(messages.size());
         for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+        // With ordering keys in the order given, as the library does.
+        const bool ordered = std::any_of(messages.begin(), messages.end(), [](const NewMessage& m) {
+            return !m.ordering_key.empty();
+        });
         std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+            if (ordered) return a < b;
             return messages[a].idempotency_key < messages[b].idempotency_key;
         });
         std::vector<EnqueueResult> results(messages.size());

@@ -32,6 +32,12 @@ protected:
                 "_waiting (topic, payload, source, state, available_at) SELECT 'parked', '', 's', "
                 "(g % 2) * 3, now() + interval '1 day' FROM generate_series(1, " +
                 std::to_string(count) + ") g");
+            // A dead message, and as many behind it whose time has come.
+            database.psql("INSERT INTO infra." + queue +
+                          "_waiting (topic, payload, source, ordering_key, state, behind) SELECT "
+                          "'line', '', 's', 'blocked', CASE WHEN g = 0 THEN 3 ELSE 0 END, g > 0 "
+                          "FROM generate_series(0, " +
+                          std::to_string(count) + ") g");
         }
     }
     // Runs a whole life of messages and returns what was planned for it.
@@ -44,10 +50,15 @@ protected:
         const std::string f = "infra." + queue + "_do_";
         const std::string put =
             queue == "outbox"
-                ? "SELECT infra.outbox_enqueue('t', 'x'::text) FROM generate_series(1, 20)"
-                : "SELECT infra.inbox_enqueue('t', 's', 'm' || g, 'x'::text) FROM "
-                  "generate_series(1, 20) g";
-        session.run(put);
+                ? "SELECT infra.outbox_enqueue('t', 'x'::text, ordering_key => k) FROM "
+                : "SELECT infra.inbox_enqueue('t', 's', 'm' || g, 'x'::text, ordering_key => k) "
+                  "FROM ";
+        // One in two has an ordering key, and one in two of those stands behind another.
+        session.run(put +
+                    "(SELECT g, CASE WHEN g % 2 = 0 THEN 'k' || g % 5 END AS k FROM "
+                    "generate_series(1, 20) g) m");
+        session.run("INSERT INTO infra." + queue +
+                    "_turn (ordering_key) VALUES ('k0'), ('blocked')");
         session.run("SELECT " + f +
                     "claim('00000000-0000-4000-8000-00000000000a', 5, 60000000, 20, 0, true)");
         session.run("SELECT seq FROM " + f + "read(5)");
@@ -56,7 +67,7 @@ protected:
                                    "read(5)), 5, '00000000-0000-4000-8000-00000000000a'";
         session.run("SELECT " + f + "extend(" + arrays + ", 60000000)");
         session.run("SELECT * FROM (SELECT seq, nonce FROM " + f + "read(5) LIMIT 1) m, LATERAL " +
-                    f + "retry(m.seq, m.nonce, 5, 'e', 0, 1, 10)");
+                    f + "retry(m.seq, m.nonce, 5, 'e', 0, 1, 10, false)");
         session.run("SELECT " + f + "ack(" + arrays + ", true)");
         session.run("SELECT " + f + "reap(10)");
         return plan_nodes(session.notices());
@@ -100,6 +111,9 @@ TEST_F(Plans, AClaimSortsNothing) {
     park(100'000);
     Session session(database.url());
     session.run("SELECT infra.outbox_enqueue('t', 'x'::text) FROM generate_series(1, 20)");
+    session.run(
+        "SELECT infra.outbox_enqueue('t', 'x'::text, ordering_key => 'k' || g % 10) FROM "
+        "generate_series(1, 20) g");
     session.run("LOAD 'auto_explain'");
     session.run(
         "SET auto_explain.log_min_duration = 0; SET auto_explain.log_nested_statements = on; "
@@ -113,6 +127,34 @@ TEST_F(Plans, AClaimSortsNothing) {
     const std::vector<std::string> nodes = plan_nodes(session.notices());
     ASSERT_GT(nodes.size(), 30U);
     for (const std::string& node : nodes) EXPECT_EQ(node.find("Sort"), std::string::npos) << node;
+}
+
+// What stands behind another is in no index that a claim walks, and heads are found by one probe.
+TEST_F(Plans, AClaimWalksNoLine) {
+    park(100'000);
+    Session session(database.url());
+    session.run(
+        "SELECT infra.outbox_enqueue('t', 'x'::text, ordering_key => 'k' || g % 10) FROM "
+        "generate_series(1, 20) g");
+    session.run("LOAD 'auto_explain'");
+    session.run(
+        "SET auto_explain.log_min_duration = 0; SET auto_explain.log_nested_statements = on; "
+        "SET auto_explain.log_level = 'notice'; SET auto_explain.log_analyze = on; "
+        "SET auto_explain.log_timing = off");
+    EXPECT_EQ(session.value("SELECT infra.outbox_do_claim('00000000-0000-4000-8000-00000000000a', "
+                            "5, 60000000, 50, 0, true)"),
+              "10");
+    int on_waiting = 0;
+    std::istringstream lines(session.notices());
+    for (std::string line; std::getline(lines, line);) {
+        if (line.find(" on outbox_waiting") != std::string::npos) ++on_waiting;
+        const std::string removed = "Rows Removed by Filter: ";
+        const std::size_t at = line.find(removed);
+        if (at != std::string::npos) {
+            EXPECT_LT(std::stol(line.substr(at + removed.size())), 100) << session.notices();
+        }
+    }
+    EXPECT_GT(on_waiting, 5);
 }
 
 }  // namespace

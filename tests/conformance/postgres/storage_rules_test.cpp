@@ -41,6 +41,13 @@ protected:
         for (const EnqueueResult& r : store->enqueue(nullptr, messages, born)) ids.push_back(r.id);
         return ids;
     }
+    void put_in_line(const std::string& key, int count) {
+        for (int i = 0; i < count; ++i) {
+            NewMessage next = message();
+            next.ordering_key = key;
+            store->enqueue(nullptr, std::vector{next});
+        }
+    }
     std::vector<Message> claim(std::uint32_t batch = 100, Duration lease = 5min) {
         return store->claim(Queue::outbox,
                             {.owner = OwnerToken::generate(), .lease = lease, .batch = batch});
@@ -286,6 +293,147 @@ TEST_F(StorageRule, TheMarkFollowsTrafficThatIsBornLeased) {
                                   .value()) > 900;
         },
         5s, 50ms));
+}
+
+// The transaction ids of rows tell whether a savepoint was open.
+TEST_F(StorageRule, AJoinedTransactionWithoutASavepointIsTheTopLevel) {
+    const BornLease born{.owner = OwnerToken::generate(), .lease_id = LeaseId(1), .lease = 1min};
+    const auto tx = store->begin();
+    const auto bear = [&](std::size_t count) {
+        std::vector<NewMessage> messages;
+        for (std::size_t i = 0; i < count; ++i) messages.push_back(message());
+        return store->enqueue(tx.get(), messages, &born);
+    };
+    for (const EnqueueResult& written : bear(2)) EXPECT_TRUE(written.top_level);
+    EXPECT_TRUE(bear(1).at(0).top_level);
+    tx->execute({.sql = "SAVEPOINT s", .params = {}});
+    for (const EnqueueResult& written : bear(2)) EXPECT_FALSE(written.top_level);
+    tx->execute({.sql = "RELEASE SAVEPOINT s", .params = {}});
+    EXPECT_TRUE(bear(1).at(0).top_level);
+    tx->commit();
+}
+
+TEST_F(StorageRule, AReapDoesNotWaitForALeaseThatSomebodyHasLocked) {
+    put(2);
+    ASSERT_EQ(claim(2, 1ms).size(), 2U);
+    std::this_thread::sleep_for(20ms);
+    Session holder(database.url());
+    holder.run("BEGIN; SELECT FROM infra.outbox_lease ORDER BY seq LIMIT 1 FOR UPDATE");
+    auto reaped = std::async(std::launch::async, [&] { return store->reap(Queue::outbox, 10); });
+    ASSERT_EQ(reaped.wait_for(5s), std::future_status::ready);
+    EXPECT_EQ(reaped.get(), 1U);
+    holder.run("COMMIT");
+    EXPECT_EQ(store->reap(Queue::outbox, 10), 1U);
+}
+
+// A number below the floor counts as final; only the round from the first number on looks there.
+TEST_F(StorageRule, ARowBelowTheFloorIsFoundByAFullLook) {
+    put(500);
+    ack(claim(500));
+    const std::string far_off = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint + 500000";
+    database.psql("SELECT setval('infra.outbox_full_look_at', " + far_off + ")");
+    ASSERT_TRUE(wait_until(
+        [&] {
+            EXPECT_TRUE(claim().empty());
+            return database.psql("SELECT last_value > 400 FROM infra.outbox_floor") ==
+                   SqlRows{{"t"}};
+        },
+        5s, 20ms));
+    database.psql("INSERT INTO infra.outbox_live (seq, topic, payload) VALUES (3, 'late', '')");
+    for (int i = 0; i < 10; ++i) {
+        EXPECT_TRUE(claim().empty());
+        std::this_thread::sleep_for(20ms);
+    }
+    database.psql("SELECT setval('infra.outbox_full_look_at', 1)");
+    EXPECT_EQ(claim_all(1).size(), 1U);
+}
+
+// Ordering keys. Whoever settles leaves a note; claims alone decide who stands behind whom.
+
+TEST_F(StorageRule, AClaimDoesNotWaitForASettleOfTheSameKey) {
+    put_in_line("k", 3);
+    const auto first = claim();
+    ASSERT_EQ(first.size(), 1U);
+    const auto tx = store->begin();
+    const std::vector<Settlement> settlement{{.lease = *first[0].lease}};
+    EXPECT_EQ(store->settle(tx.get(), Queue::outbox, settlement), std::vector{Settled::done});
+    auto other = std::async(std::launch::async, [&] { return claim(); });
+    ASSERT_EQ(other.wait_for(5s), std::future_status::ready);
+    EXPECT_TRUE(other.get().empty());
+    tx->commit();
+    EXPECT_EQ(claim().size(), 1U);
+}
+
+// The claim that marks the second message sees the first, which is already being acknowledged.
+TEST_F(StorageRule, AMessageMarkedWhileTheOneBeforeItLeavesIsNotForgotten) {
+    put_in_line("k", 1);
+    const auto first = claim();
+    const auto tx = store->begin();
+    const std::vector<Settlement> settlement{{.lease = *first[0].lease}};
+    store->settle(tx.get(), Queue::outbox, settlement);
+    put_in_line("k", 1);
+    EXPECT_TRUE(claim().empty());
+    EXPECT_EQ(database.psql("SELECT behind FROM infra.outbox_waiting ORDER BY seq DESC LIMIT 1"),
+              (SqlRows{{"t"}}));
+    tx->commit();
+    EXPECT_EQ(claim().size(), 1U);
+}
+
+// A snapshot that is older than the message to come does not keep its key from going on.
+TEST_F(StorageRule, ASettleUnderRepeatableReadLetsTheNextGo) {
+    put_in_line("k", 1);
+    const auto first = claim();
+    Session mine(database.url());
+    mine.run("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM infra.outbox_waiting");
+    put_in_line("k", 1);
+    EXPECT_TRUE(claim().empty());
+    const auto borrowed = postgres::borrow(mine.native());
+    const std::vector<Settlement> settlement{{.lease = *first[0].lease}};
+    EXPECT_EQ(store->settle(borrowed.get(), Queue::outbox, settlement), std::vector{Settled::done});
+    mine.run("COMMIT");
+    EXPECT_EQ(claim().size(), 1U);
+}
+
+TEST_F(StorageRule, ALateCommitOfAKeyGoesNext) {
+    Session late(database.url());
+    late.run("BEGIN; SELECT infra.outbox_enqueue('late', ''::text, ordering_key => 'k')");
+    put_in_line("k", 2);
+    const auto second = claim();
+    ASSERT_EQ(second.size(), 1U);
+    late.run("COMMIT");
+    EXPECT_TRUE(claim().empty()) << "the key is held";
+    ack(second);
+    const auto next = claim();
+    ASSERT_EQ(next.size(), 1U);
+    EXPECT_EQ(next[0].topic, "late");
+    ack(next);
+    EXPECT_EQ(claim().size(), 1U);
+}
+
+TEST_F(StorageRule, AMessageRemovedByHandLetsTheNextGo) {
+    put_in_line("k", 3);
+    ASSERT_EQ(claim(10, 1ms).size(), 1U);
+    database.psql("DELETE FROM infra.outbox_waiting WHERE seq = 1; DELETE FROM infra.outbox_lease");
+    const auto next = claim();
+    ASSERT_EQ(next.size(), 1U);
+    EXPECT_EQ(next[0].id.seq(), 2U);
+}
+
+// A row that somebody changes is not waited for, and its note is kept.
+TEST_F(StorageRule, AClaimPassesByTheNextOfAKeyWhileItIsLocked) {
+    put_in_line("k", 2);
+    put_in_line("free", 1);
+    const auto claimed = claim();
+    ASSERT_EQ(claimed.size(), 2U);
+    Session holder(database.url());
+    holder.run("BEGIN; SELECT FROM infra.outbox_waiting WHERE seq = 2 FOR UPDATE");
+    ack(claimed);
+    put_in_line("free", 1);
+    auto other = std::async(std::launch::async, [&] { return claim(); });
+    ASSERT_EQ(other.wait_for(5s), std::future_status::ready);
+    EXPECT_EQ(other.get().size(), 1U);
+    holder.run("COMMIT");
+    EXPECT_EQ(claim().size(), 1U);
 }
 
 TEST_F(StorageRule, AReusedNumberDoesNotSettleAnotherMessage) {

@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "conformance/law.hpp"
+#include "conformance/dispatcher_law.hpp"
 #include "support/temp_dir.hpp"
 
 namespace postroom::test {
@@ -117,6 +117,7 @@ Backend backend() {
 }
 
 POSTROOM_STORE_LAWS(backend());
+POSTROOM_DISPATCHER_LAWS(backend());
 POSTROOM_SQL_LAWS(backend());
 
 }  // namespace

@@ -88,6 +88,15 @@ protected:
             "SELECT 1000000 + i, i, CASE i % 3 WHEN 0 THEN 3 ELSE 0 END, i % 2 - 1, "
             "CASE i % 3 WHEN 0 THEN 0 ELSE 9000000000000000 END, 0, 'parked-' || i, 'parked', 's', "
             "x'00' FROM n");
+        // And as many whose time has come, behind the first of their ordering key, which is dead.
+        driver_.execute_script(
+            "WITH RECURSIVE n(i) AS (SELECT " + std::to_string(from + 1) +
+            " UNION ALL SELECT i + 1 FROM n WHERE i < " + std::to_string(count) + ") INSERT INTO " +
+            table("waiting") +
+            " (seq, nonce, state, available_at, created_at, message_id, topic, source, "
+            "ordering_key, payload) "
+            "SELECT 2000000 + i, i, CASE i WHEN 1 THEN 3 ELSE 0 END, 0, 0, 'line-' || i, 'line', "
+            "'s', 'blocked', x'00' FROM n");
     }
 
     void add_live(int count, int from = 0) {

@@ -36,6 +36,7 @@ CREATE TABLE {live} (
     CONSTRAINT max_attempts_positive CHECK (max_attempts > 0),
     CONSTRAINT due_already CHECK (due_time <= created_at),
     CONSTRAINT headers_object CHECK (json_typeof(headers) = 'object'),
+    CONSTRAINT ordering_key_belongs_in_waiting CHECK (ordering_key IS NULL),
     CONSTRAINT born_complete CHECK ((born_until IS NULL) = (lease_id IS NULL)
                                     AND (born_until IS NULL) = (owner IS NULL))
 );
@@ -43,7 +44,10 @@ CREATE TABLE {live} (
 CREATE INDEX "{queue}_live_born" ON {live} (seq) WHERE born_until IS NOT NULL;
 CREATE INDEX "{queue}_live_urgent" ON {live} (priority DESC, seq) WHERE priority > 0;
 
--- Everything exceptional: deferred, retrying, lost, released, low priority, dead.
+-- Everything exceptional: deferred, retrying, lost, released, low priority, dead; and every message with an
+-- ordering key, from its birth. Those of one key go one at a time, in order of seq. The first that is there, and
+-- is not dead with frees_key, is the one that may go; `behind` marks those of which a claim knows that they are
+-- not, so that it need not look at them again.
 CREATE TABLE {waiting} (
     seq             bigint NOT NULL DEFAULT nextval('{number}'),
     nonce           bigint NOT NULL DEFAULT hashtextextended(gen_random_uuid()::text, 0),
@@ -57,6 +61,8 @@ CREATE TABLE {waiting} (
     retry_count     integer NOT NULL DEFAULT 0,
     lost_count      integer NOT NULL DEFAULT 0,
     state           smallint NOT NULL DEFAULT 0,
+    behind          boolean NOT NULL DEFAULT false,
+    frees_key       boolean NOT NULL DEFAULT false,
     message_id      text COLLATE "C" NOT NULL DEFAULT gen_random_uuid()::text,
     topic           text COLLATE "C" NOT NULL,
     tenant_id       text COLLATE "C" NOT NULL DEFAULT '',
@@ -76,10 +82,42 @@ CREATE TABLE {waiting} (
     CONSTRAINT topic_length CHECK (char_length(topic) BETWEEN 1 AND 255),
     CONSTRAINT max_attempts_positive CHECK (max_attempts > 0),
     CONSTRAINT headers_object CHECK (json_typeof(headers) = 'object'),
-    CONSTRAINT state_known CHECK (state IN (0, 3))
+    CONSTRAINT state_known CHECK (state IN (0, 3)),
+    CONSTRAINT ordering_key_not_empty CHECK (ordering_key <> ''),
+    CONSTRAINT frees_key_when_dead CHECK (NOT frees_key OR (state = 3 AND ordering_key IS NOT NULL))
 );
-CREATE INDEX "{queue}_waiting_due" ON {waiting} (available_at, seq) WHERE state = 0 AND priority >= 0;
-CREATE INDEX "{queue}_waiting_low" ON {waiting} (available_at, seq) WHERE state = 0 AND priority < 0;
+CREATE INDEX "{queue}_waiting_due" ON {waiting} (available_at, seq)
+    WHERE state = 0 AND priority >= 0 AND ordering_key IS NULL;
+CREATE INDEX "{queue}_waiting_low" ON {waiting} (available_at, seq)
+    WHERE state = 0 AND priority < 0 AND ordering_key IS NULL;
+-- Of those with an ordering key: which may go, and which stand in line.
+CREATE INDEX "{queue}_waiting_turn" ON {waiting} (available_at, seq)
+    WHERE state = 0 AND ordering_key IS NOT NULL AND NOT behind;
+CREATE INDEX "{queue}_waiting_line" ON {waiting} (ordering_key, seq)
+    WHERE ordering_key IS NOT NULL AND NOT frees_key;
+
+-- Ordering keys that a message has left: another may be the first now. Only claims mark a message as behind, and
+-- only claims take the mark off, one claim at a time; whoever settles merely leaves a note here. So a settle waits
+-- for nobody, whatever the isolation level of its transaction.
+CREATE TABLE {turn} (
+    id           bigint GENERATED ALWAYS AS IDENTITY,
+    ordering_key text COLLATE "C" NOT NULL,
+    CONSTRAINT "{queue}_turn_pk" PRIMARY KEY (id)
+);
+
+CREATE FUNCTION {note_turn}() RETURNS trigger LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    INSERT INTO {turn} (ordering_key) VALUES (OLD.ordering_key);
+    RETURN NULL;
+END $$;
+CREATE TRIGGER "{queue}_waiting_gone" AFTER DELETE ON {waiting}
+    FOR EACH ROW WHEN (OLD.ordering_key IS NOT NULL) EXECUTE FUNCTION {note_turn}();
+CREATE TRIGGER "{queue}_waiting_passed" AFTER UPDATE OF frees_key, ordering_key ON {waiting}
+    FOR EACH ROW WHEN (OLD.ordering_key IS NOT NULL
+                       AND (NEW.frees_key OR NEW.ordering_key IS DISTINCT FROM OLD.ordering_key))
+    EXECUTE FUNCTION {note_turn}();
 
 -- Leases of claims. Unlogged: a claim writes no WAL and waits for no flush. After a crash or a fail-over the
 -- table is empty, and nothing needs to notice: every message is simply claimable again.
@@ -88,9 +126,12 @@ CREATE UNLOGGED TABLE {lease} (
     lease_id     bigint NOT NULL,
     locked_until timestamptz NOT NULL,
     owner        uuid NOT NULL,
+    ordering_key text COLLATE "C",
     CONSTRAINT "{queue}_lease_pk" PRIMARY KEY (seq)
 );
 CREATE INDEX "{queue}_lease_by_id" ON {lease} (lease_id);
+-- One message of a key at a time.
+CREATE UNIQUE INDEX "{queue}_lease_key" ON {lease} (ordering_key) WHERE ordering_key IS NOT NULL;
 
 -- Shared notes of all claimers, as unlogged sequences: setval() leaves no dead versions behind, costs no WAL,
 -- and a crash resets them together with the leases, so that they never disagree. Times are milliseconds.

@@ -32,6 +32,22 @@ BEGIN
     RETURN moved;
 END $$;
 
+-- Whether a new message would stand behind one of the same ordering key that this very transaction wrote. Then it
+-- may be marked at once: nobody sees either before both are there. Behind a message of another transaction it may
+-- not, because that one can leave before this one is seen.
+CREATE FUNCTION {joins_own}(in_ordering_key text) RETURNS boolean LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
+SET enable_bitmapscan = off SET jit = off
+AS $$
+BEGIN
+    IF in_ordering_key IS NULL THEN
+        RETURN false;
+    END IF;
+    RETURN coalesce((SELECT b.xmin = pg_current_xact_id()::xid FROM {waiting} b
+                      WHERE b.ordering_key = in_ordering_key AND NOT b.frees_key
+                      ORDER BY b.seq DESC LIMIT 1), false);
+END $$;
+
 -- Takes back up to in_limit leases that have run out. A row that somebody settles or changes at this moment is
 -- skipped, and so nobody is waited for. A stale ack that comes later finds no lease and changes nothing.
 CREATE FUNCTION {take_back}(in_limit bigint) RETURNS bigint LANGUAGE plpgsql VOLATILE

@@ -1,6 +1,71 @@
 -- Claim: choose and lease. Messages are read in a transaction of their own afterwards (do_read), so that
 -- nothing large moves, and no client is waited for, while the claim lock is held.
 
+-- Messages with an ordering key whose turn it is: the first of its key, and none of the key is leased. Locks and
+-- returns up to in_room of them, longest due first. For claims only, under the claim lock: each statement here has
+-- a snapshot younger than the claims before.
+--
+-- A message found waiting behind another is marked, and no claim looks at it again until the key has a note in
+-- {turn}. The note is committed together with what made room, so a claim that marks without knowing of it is
+-- followed by one that finds both. At most in_room * 4, or 1000, messages and notes are looked at. A row that
+-- somebody else changes at this moment is passed by, and its note stays.
+CREATE FUNCTION {line_up}(in_at timestamptz, in_room bigint) RETURNS bigint[] LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
+SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off SET jit = off
+AS $$
+DECLARE
+    looks CONSTANT bigint := greatest(1000, 4 * in_room);
+    notes bigint[];
+    keys text[];
+    firsts bigint[];
+    busy text[];
+    last_at timestamptz;
+    last_seq bigint;
+BEGIN
+    SELECT array_agg(n.id), array_agg(n.ordering_key) INTO notes, keys
+      FROM (SELECT t.id, t.ordering_key FROM {turn} t ORDER BY t.id LIMIT looks) n;
+    IF notes IS NOT NULL THEN
+        firsts := ARRAY(SELECT (SELECT b.seq FROM {waiting} b
+                                 WHERE b.ordering_key = k AND NOT b.frees_key ORDER BY b.seq LIMIT 1)
+                          FROM unnest(keys) k);
+        UPDATE {waiting} w SET behind = false
+         WHERE w.seq = ANY (ARRAY(SELECT f.seq FROM {waiting} f
+                                   WHERE f.seq = ANY (firsts) AND f.behind FOR UPDATE SKIP LOCKED));
+        busy := ARRAY(SELECT w.ordering_key FROM {waiting} w WHERE w.seq = ANY (firsts) AND w.behind);
+        DELETE FROM {turn} t WHERE t.id = ANY (notes) AND t.ordering_key <> ALL (busy);
+    END IF;
+
+    SELECT w.available_at, w.seq INTO last_at, last_seq
+      FROM {waiting} w
+     WHERE w.state = 0 AND w.ordering_key IS NOT NULL AND NOT w.behind AND w.available_at <= in_at
+       AND (SELECT l.seq FROM {lease} l WHERE l.seq = w.seq) IS NULL
+     ORDER BY w.available_at, w.seq LIMIT 1 OFFSET looks - 1;
+    IF NOT FOUND THEN
+        last_at := in_at;
+        last_seq := 9223372036854775807;
+    END IF;
+    UPDATE {waiting} w SET behind = true
+     WHERE w.seq = ANY (ARRAY(
+            SELECT c.seq FROM {waiting} c
+             WHERE c.state = 0 AND c.ordering_key IS NOT NULL AND NOT c.behind
+               AND (c.available_at, c.seq) <= (last_at, last_seq)
+               AND (SELECT l.seq FROM {lease} l WHERE l.seq = c.seq) IS NULL
+               AND (SELECT b.seq FROM {waiting} b
+                     WHERE b.ordering_key = c.ordering_key AND b.seq < c.seq AND NOT b.frees_key
+                     ORDER BY b.seq LIMIT 1) IS NOT NULL
+             ORDER BY c.available_at, c.seq FOR UPDATE SKIP LOCKED));
+    RETURN ARRAY(
+        SELECT c.seq FROM {waiting} c
+         WHERE c.state = 0 AND c.ordering_key IS NOT NULL AND NOT c.behind
+           AND (c.available_at, c.seq) <= (last_at, last_seq)
+           AND (SELECT l.seq FROM {lease} l WHERE l.seq = c.seq) IS NULL
+           AND (SELECT l.seq FROM {lease} l WHERE l.ordering_key = c.ordering_key) IS NULL
+           AND (SELECT b.seq FROM {waiting} b
+                 WHERE b.ordering_key = c.ordering_key AND b.seq < c.seq AND NOT b.frees_key
+                 ORDER BY b.seq LIMIT 1) IS NULL
+         ORDER BY c.available_at, c.seq LIMIT in_room FOR UPDATE SKIP LOCKED);
+END $$;
+
 CREATE FUNCTION {do_claim}(in_owner uuid, in_lease_id bigint, in_lease_us bigint, in_batch bigint,
                            in_turn bigint, in_relaxed boolean)
 RETURNS bigint LANGUAGE plpgsql VOLATILE
@@ -19,8 +84,10 @@ DECLARE
     room bigint := in_batch;
     due bigint[];
     low bigint[];
+    ordered bigint[] := '{}';
     fresh bigint[];
     due_share bigint;
+    ordered_share bigint;
     taken bigint;
     due_ms bigint;
     lease_ms bigint;
@@ -76,12 +143,12 @@ BEGIN
 
     -- Due and fresh messages share what is left; the odd one goes to either in turn.
     due := ARRAY(SELECT w.seq FROM {waiting} w
-                  WHERE w.state = 0 AND w.priority >= 0 AND w.available_at <= at
+                  WHERE w.state = 0 AND w.priority >= 0 AND w.ordering_key IS NULL AND w.available_at <= at
                     AND (SELECT l.seq FROM {lease} l WHERE l.seq = w.seq) IS NULL
                   ORDER BY w.available_at, w.seq LIMIT room FOR UPDATE SKIP LOCKED);
     IF by_age THEN
         low := ARRAY(SELECT w.seq FROM {waiting} w
-                      WHERE w.state = 0 AND w.priority < 0 AND w.available_at <= at
+                      WHERE w.state = 0 AND w.priority < 0 AND w.ordering_key IS NULL AND w.available_at <= at
                         AND (SELECT l.seq FROM {lease} l WHERE l.seq = w.seq) IS NULL
                       ORDER BY w.available_at, w.seq LIMIT room FOR UPDATE SKIP LOCKED);
         IF cardinality(low) > 0 THEN
@@ -89,7 +156,13 @@ BEGIN
                           ORDER BY w.available_at, w.seq LIMIT room);
         END IF;
     END IF;
-    due_share := least(cardinality(due), (room + in_turn / 4) / 2);
+    IF room > 0 AND ((SELECT t.id FROM {turn} t ORDER BY t.id LIMIT 1) IS NOT NULL
+                     OR (SELECT w.seq FROM {waiting} w
+                          WHERE w.state = 0 AND w.ordering_key IS NOT NULL AND NOT w.behind AND w.available_at <= at
+                          ORDER BY w.available_at, w.seq LIMIT 1) IS NOT NULL) THEN
+        ordered := {line_up}(at, room);
+    END IF;
+    due_share := least(cardinality(due) + cardinality(ordered), (room + in_turn / 4) / 2);
     IF {locks_rows}() THEN
         fresh := ARRAY(SELECT v.seq FROM {live} v
                         WHERE v.seq >= mark - slack AND v.born_until IS NULL
@@ -101,16 +174,25 @@ BEGIN
                           AND (SELECT l.seq FROM {lease} l WHERE l.seq = v.seq) IS NULL
                         ORDER BY v.seq LIMIT room - due_share);
     END IF;
-    due := due[1:room - cardinality(fresh)];
+    -- Of what waited, those with an ordering key and those without share likewise.
+    due_share := least(cardinality(due) + cardinality(ordered), room - cardinality(fresh));
+    ordered_share := least(cardinality(ordered), greatest((due_share + in_turn % 2) / 2, due_share - cardinality(due)));
+    due := due[1:due_share - ordered_share];
     room := room - cardinality(fresh) - cardinality(due);
     INSERT INTO {lease} (seq, lease_id, locked_until, owner)
     SELECT u, in_lease_id, until, in_owner FROM unnest(fresh || due) u;
+    IF ordered_share > 0 THEN
+        INSERT INTO {lease} (seq, lease_id, locked_until, owner, ordering_key)
+        SELECT w.seq, in_lease_id, until, in_owner, w.ordering_key
+          FROM {waiting} w WHERE w.seq = ANY (ordered[1:ordered_share]);
+        room := room - ordered_share;
+    END IF;
 
     IF room > 0 AND NOT by_age THEN
         INSERT INTO {lease} (seq, lease_id, locked_until, owner)
         SELECT u.seq, in_lease_id, until, in_owner
           FROM (SELECT w.seq FROM {waiting} w
-                 WHERE w.state = 0 AND w.priority < 0 AND w.available_at <= at
+                 WHERE w.state = 0 AND w.priority < 0 AND w.ordering_key IS NULL AND w.available_at <= at
                    AND (SELECT l.seq FROM {lease} l WHERE l.seq = w.seq) IS NULL
                  ORDER BY w.available_at, w.seq LIMIT room FOR UPDATE SKIP LOCKED) u;
         GET DIAGNOSTICS taken = ROW_COUNT;

@@ -39,7 +39,8 @@ BEGIN
 END $$;
 
 CREATE FUNCTION {do_retry}(in_seq bigint, in_nonce bigint, in_lease_id bigint, in_error text,
-                           in_delay_us bigint, in_count_attempt bigint, in_max_attempts bigint)
+                           in_delay_us bigint, in_count_attempt bigint, in_max_attempts bigint,
+                           in_frees_key boolean)
 RETURNS TABLE (seq bigint, state smallint) LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
 SET enable_bitmapscan = off SET jit = off
@@ -55,11 +56,15 @@ BEGIN
     IF in_live IS NULL THEN
         RETURN;
     END IF;
+    -- An expired message is not kept waiting for its next attempt: least() ignores NULL.
     IF in_live THEN
-        attempts_max := coalesce((SELECT v.max_attempts FROM {live} v WHERE v.seq = in_seq), in_max_attempts);
+        SELECT coalesce(v.max_attempts, in_max_attempts), least(available, v.expires_at)
+          INTO attempts_max, available
+          FROM {live} v WHERE v.seq = in_seq;
     ELSE
-        SELECT coalesce(w.max_attempts, in_max_attempts), w.retry_count + in_count_attempt
-          INTO attempts_max, retries
+        SELECT coalesce(w.max_attempts, in_max_attempts), w.retry_count + in_count_attempt,
+               least(available, w.expires_at)
+          INTO attempts_max, retries, available
           FROM {waiting} w WHERE w.seq = in_seq;
     END IF;
     dead := in_count_attempt > 0 AND attempts_max > 0 AND retries >= attempts_max;
@@ -71,13 +76,15 @@ BEGIN
         UPDATE {waiting} w
            SET available_at = CASE WHEN dead THEN w.available_at ELSE available END, state = new_state,
                dead_reason = CASE WHEN dead THEN 'max_attempts' END, retry_count = retries,
+               frees_key = dead AND in_frees_key AND w.ordering_key IS NOT NULL,
                last_error = coalesce(in_error, w.last_error)
          WHERE w.seq = in_seq;
     END IF;
     RETURN QUERY SELECT in_seq, new_state;
 END $$;
 
-CREATE FUNCTION {do_fail}(in_seq bigint, in_nonce bigint, in_lease_id bigint, in_error text, in_reason text)
+CREATE FUNCTION {do_fail}(in_seq bigint, in_nonce bigint, in_lease_id bigint, in_error text, in_reason text,
+                          in_frees_key boolean)
 RETURNS SETOF bigint LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
 SET enable_bitmapscan = off SET jit = off
@@ -89,7 +96,8 @@ BEGIN
         PERFORM {park}(ARRAY[in_seq], NULL, 3::smallint, in_reason, 0, 0, in_error);
     ELSIF NOT in_live THEN
         UPDATE {waiting} w
-           SET state = 3, dead_reason = in_reason, last_error = coalesce(in_error, w.last_error)
+           SET state = 3, dead_reason = in_reason, last_error = coalesce(in_error, w.last_error),
+               frees_key = in_frees_key AND w.ordering_key IS NOT NULL
          WHERE w.seq = in_seq;
     ELSE
         RETURN;
@@ -148,7 +156,7 @@ DECLARE
 BEGIN
     UPDATE {waiting} w
        SET state = 0, available_at = clock_timestamp(), retry_count = 0, lost_count = 0, dead_reason = NULL,
-           last_error = NULL
+           last_error = NULL, behind = false, frees_key = false
      WHERE w.seq = ANY (in_seqs) AND w.nonce = ANY (in_nonces) AND w.state = 3;
     GET DIAGNOSTICS redriven = ROW_COUNT;
     RETURN redriven;

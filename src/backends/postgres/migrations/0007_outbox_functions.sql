@@ -1,6 +1,6 @@
 -- What only the outbox does: enqueue with a key, acknowledge into history, purge.
 
--- A message with an idempotency key, a due time or a low priority. The key comes first: whoever finds it taken
+-- A message with an idempotency key, a due time, an ordering key or a low priority. The key comes first: whoever finds it taken
 -- writes nothing, and the transaction of the caller stays usable.
 CREATE FUNCTION {do_enqueue}(
     in_nonce bigint, in_message_id text, in_topic text, in_payload bytea, in_content_type text, in_headers json,
@@ -28,13 +28,13 @@ BEGIN
         END IF;
         -- The key was purged between the two statements.
     END LOOP;
-    IF in_due_time > at OR in_priority < 0 THEN
+    IF in_due_time > at OR in_priority < 0 OR in_ordering_key IS NOT NULL THEN
         INSERT INTO {waiting} (
             seq, nonce, created_at, available_at, occurred_at, due_time, expires_at, priority, max_attempts,
-            message_id, topic, tenant_id, correlation_id, idempotency_key, aggregate_type, aggregate_id,
+            behind, message_id, topic, tenant_id, correlation_id, idempotency_key, aggregate_type, aggregate_id,
             ordering_key, content_type, headers, payload)
-        VALUES (new_seq, in_nonce, at, coalesce(in_due_time, at), in_occurred_at, in_due_time, in_expires_at,
-                in_priority, in_max_attempts, in_message_id, in_topic, in_tenant_id, in_correlation_id,
+        VALUES (new_seq, in_nonce, at, least(coalesce(in_due_time, at), in_expires_at), in_occurred_at, in_due_time,
+                in_expires_at, in_priority, in_max_attempts, {joins_own}(in_ordering_key), in_message_id, in_topic, in_tenant_id, in_correlation_id,
                 in_idempotency_key, in_aggregate_type, in_aggregate_id, in_ordering_key, in_content_type,
                 in_headers, in_payload);
     ELSE
@@ -44,7 +44,7 @@ BEGIN
             content_type, headers, payload)
         VALUES (new_seq, in_nonce, at, in_occurred_at, in_due_time, in_expires_at, in_priority, in_max_attempts,
                 in_message_id, in_topic, in_tenant_id, in_correlation_id, in_idempotency_key, in_aggregate_type,
-                in_aggregate_id, in_ordering_key, in_content_type, in_headers, in_payload);
+                in_aggregate_id, NULL, in_content_type, in_headers, in_payload);
     END IF;
     RETURN QUERY SELECT new_seq, in_nonce, in_message_id, 0;
 END $$;

@@ -62,6 +62,7 @@ DECLARE
     losses integer := 0;
     reason text;
     error text;
+    frees boolean := false;
 BEGIN
     LOOP
         number := nextval('{number}');
@@ -101,8 +102,8 @@ BEGIN
             DELETE FROM {live} v WHERE v.seq = number;
             IF NOT FOUND THEN
                 SELECT w.retry_count, w.lost_count, w.dead_reason, w.last_error,
-                       CASE WHEN new_state = 3 THEN w.available_at ELSE available END
-                  INTO retries, losses, reason, error, available
+                       CASE WHEN new_state = 3 THEN w.available_at ELSE available END, w.frees_key
+                  INTO retries, losses, reason, error, available, frees
                   FROM {waiting} w WHERE w.seq = number;
                 DELETE FROM {waiting} w WHERE w.seq = number;
                 IF before = 3 AND in_revive THEN
@@ -110,6 +111,7 @@ BEGIN
                     losses := 0;
                     reason := NULL;
                     error := NULL;
+                    frees := false;
                 END IF;
             END IF;
         ELSE
@@ -118,17 +120,21 @@ BEGIN
         END IF;
     END IF;
 
-    IF known.seq IS NULL AND new_state = 0 AND in_priority >= 0 AND coalesce(in_due_time <= at, true) THEN
+    IF known.seq IS NULL AND new_state = 0 AND in_priority >= 0 AND coalesce(in_due_time <= at, true)
+       AND in_ordering_key IS NULL THEN
         INSERT INTO {live} (seq, nonce, created_at, due_time, expires_at, priority, max_attempts, message_id, topic,
                             ordering_key, source, hash, content_type, headers, payload)
         VALUES (number, row_nonce, first_seen_at, in_due_time, in_expires_at, in_priority, in_max_attempts, in_message_id,
-                in_topic, in_ordering_key, in_source, in_hash, in_content_type, in_headers, in_payload);
+                in_topic, NULL, in_source, in_hash, in_content_type, in_headers, in_payload);
     ELSE
         INSERT INTO {waiting} (seq, nonce, created_at, available_at, due_time, expires_at, priority, max_attempts,
-                               retry_count, lost_count, state, message_id, topic, ordering_key, source, hash,
+                               retry_count, lost_count, state, behind, frees_key, message_id, topic, ordering_key, source, hash,
                                content_type, dead_reason, last_error, headers, payload)
-        VALUES (number, row_nonce, first_seen_at, available, in_due_time, in_expires_at,
-                in_priority, in_max_attempts, retries, losses, new_state, in_message_id, in_topic, in_ordering_key,
+        VALUES (number, row_nonce, first_seen_at,
+                CASE WHEN new_state = 3 THEN available ELSE least(available, in_expires_at) END, in_due_time,
+                in_expires_at, in_priority, in_max_attempts, retries, losses, new_state,
+                known.seq IS NULL AND {joins_own}(in_ordering_key), frees AND in_ordering_key IS NOT NULL,
+                in_message_id, in_topic, in_ordering_key,
                 in_source, in_hash, in_content_type, reason, error, in_headers, in_payload);
     END IF;
     RETURN QUERY SELECT number, row_nonce, before, mismatch::integer;
@@ -200,7 +206,8 @@ BEGIN
         IF FOUND THEN
             PERFORM {park}(ARRAY[known.seq], at, 0::smallint, NULL, 0, 0, NULL);
         END IF;
-        UPDATE {waiting} w SET state = 0, available_at = at, dead_reason = NULL WHERE w.seq = known.seq;
+        UPDATE {waiting} w SET state = 0, available_at = at, dead_reason = NULL, behind = false, frees_key = false
+         WHERE w.seq = known.seq;
     END IF;
 END $$;
 

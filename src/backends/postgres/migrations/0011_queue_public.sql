@@ -141,7 +141,8 @@ END $$;
 
 -- Back-off without a given delay: 2^n seconds after the n-th failure, at most a minute. Dead after ten
 -- deliveries where the message says nothing else.
-CREATE FUNCTION {abandon_held}(in_lease_id bigint, in_owner uuid, in_ids uuid[], in_error text, in_delay interval)
+CREATE FUNCTION {abandon_held}(in_lease_id bigint, in_owner uuid, in_ids uuid[], in_error text, in_delay interval,
+                               in_frees_key boolean)
 RETURNS integer LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -156,13 +157,14 @@ BEGIN
     FOR message IN SELECT * FROM {held}(in_lease_id, in_owner, in_ids) LOOP
         PERFORM FROM {do_retry}(
             message.seq, message.nonce, message.lease_id, nullif(left(in_error, 4000), ''),
-            coalesce(delay_us, least(2 ^ least(message.retry_count + 1, 6), 60)::bigint * 1000000), 1, 10);
+            coalesce(delay_us, least(2 ^ least(message.retry_count + 1, 6), 60)::bigint * 1000000), 1, 10,
+            coalesce(in_frees_key, false));
         changed := changed + FOUND::integer;
     END LOOP;
     RETURN changed;
 END $$;
 
-CREATE FUNCTION {fail_held}(in_lease_id bigint, in_owner uuid, in_ids uuid[], in_error text)
+CREATE FUNCTION {fail_held}(in_lease_id bigint, in_owner uuid, in_ids uuid[], in_error text, in_frees_key boolean)
 RETURNS integer LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -171,14 +173,15 @@ DECLARE
 BEGIN
     FOR message IN SELECT * FROM {held}(in_lease_id, in_owner, in_ids) LOOP
         PERFORM FROM {do_fail}(message.seq, message.nonce, message.lease_id, nullif(left(in_error, 4000), ''),
-                               'failed');
+                               'failed', coalesce(in_frees_key, false));
         changed := changed + FOUND::integer;
     END LOOP;
     RETURN changed;
 END $$;
 
 -- The settling verbs, each by lease and by owner. By owner alone, a worker that lost its lease to another
--- claim of the same owner is not told apart from it. Each returns how many messages it changed.
+-- claim of the same owner is not told apart from it. Each returns how many messages it changed. A message that dies
+-- holds back the later ones of its ordering key until it is redriven, unless frees_key says otherwise.
 CREATE FUNCTION {ack}(lease_id bigint, ids uuid[]) RETURNS integer LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -192,32 +195,35 @@ END $$;
 CREATE FUNCTION {ack}(owner uuid, ids uuid[]) RETURNS integer LANGUAGE sql VOLATILE
 SET search_path = pg_catalog, pg_temp AS 'SELECT {ack_held}(NULL, $1, $2)';
 
-CREATE FUNCTION {abandon}(lease_id bigint, ids uuid[], error text DEFAULT NULL, delay interval DEFAULT NULL)
+CREATE FUNCTION {abandon}(lease_id bigint, ids uuid[], error text DEFAULT NULL, delay interval DEFAULT NULL,
+                          frees_key boolean DEFAULT false)
 RETURNS integer LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     IF lease_id IS NULL THEN
         PERFORM {refuse}('lease_id: must not be NULL');
     END IF;
-    RETURN {abandon_held}(lease_id, NULL, ids, error, delay);
+    RETURN {abandon_held}(lease_id, NULL, ids, error, delay, frees_key);
 END $$;
 
-CREATE FUNCTION {abandon}(owner uuid, ids uuid[], error text DEFAULT NULL, delay interval DEFAULT NULL)
+CREATE FUNCTION {abandon}(owner uuid, ids uuid[], error text DEFAULT NULL, delay interval DEFAULT NULL,
+                          frees_key boolean DEFAULT false)
 RETURNS integer LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp
-AS 'SELECT {abandon_held}(NULL, $1, $2, $3, $4)';
+AS 'SELECT {abandon_held}(NULL, $1, $2, $3, $4, $5)';
 
-CREATE FUNCTION {fail}(lease_id bigint, ids uuid[], error text DEFAULT NULL) RETURNS integer
-LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
+CREATE FUNCTION {fail}(lease_id bigint, ids uuid[], error text DEFAULT NULL, frees_key boolean DEFAULT false)
+RETURNS integer LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     IF lease_id IS NULL THEN
         PERFORM {refuse}('lease_id: must not be NULL');
     END IF;
-    RETURN {fail_held}(lease_id, NULL, ids, error);
+    RETURN {fail_held}(lease_id, NULL, ids, error, frees_key);
 END $$;
 
-CREATE FUNCTION {fail}(owner uuid, ids uuid[], error text DEFAULT NULL) RETURNS integer LANGUAGE sql VOLATILE
-SET search_path = pg_catalog, pg_temp AS 'SELECT {fail_held}(NULL, $1, $2, $3)';
+CREATE FUNCTION {fail}(owner uuid, ids uuid[], error text DEFAULT NULL, frees_key boolean DEFAULT false)
+RETURNS integer LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp
+AS 'SELECT {fail_held}(NULL, $1, $2, $3, $4)';
 
 -- Takes back all leases that have run out; returns how many.
 CREATE FUNCTION {reap}() RETURNS integer LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp

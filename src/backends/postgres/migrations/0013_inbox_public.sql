@@ -24,7 +24,8 @@ END $$;
 -- NULL: it was done before.
 CREATE FUNCTION {enqueue}(
     topic text, source text, message_id text, payload bytea, hash bytea DEFAULT NULL,
-    due_time timestamptz DEFAULT NULL, content_type text DEFAULT 'application/json', headers jsonb DEFAULT NULL)
+    due_time timestamptz DEFAULT NULL, content_type text DEFAULT 'application/json', headers jsonb DEFAULT NULL,
+    ordering_key text DEFAULT NULL)
 RETURNS uuid LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -34,26 +35,29 @@ BEGIN
     PERFORM {check_key}(message_id, source, hash);
     PERFORM {check_payload}(payload);
     PERFORM {check_text}('content_type', content_type, 255, false);
+    PERFORM {check_text}('ordering_key', ordering_key, 255, false);
     IF headers IS NOT NULL AND jsonb_typeof(headers) <> 'object' THEN
         PERFORM {refuse}('headers: must be a JSON object');
     END IF;
     SELECT * INTO stored FROM {do_receive}(
         {random_id}(), source, message_id, topic, payload, hash, coalesce(content_type, 'application/json'),
-        headers::text::json, NULL, due_time, NULL, 0, NULL, false);
+        headers::text::json, nullif(ordering_key, ''), due_time, NULL, 0, NULL, false);
     RETURN {item_id}(stored.seq, stored.nonce);
 END $$;
 
 CREATE FUNCTION {enqueue}(
     topic text, source text, message_id text, payload text, hash bytea DEFAULT NULL,
-    due_time timestamptz DEFAULT NULL, content_type text DEFAULT 'application/json', headers jsonb DEFAULT NULL)
+    due_time timestamptz DEFAULT NULL, content_type text DEFAULT 'application/json', headers jsonb DEFAULT NULL,
+    ordering_key text DEFAULT NULL)
 RETURNS uuid LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp
-AS $$ SELECT {enqueue}($1, $2, $3, convert_to($4, 'UTF8'), $5, $6, $7, $8) $$;
+AS $$ SELECT {enqueue}($1, $2, $3, convert_to($4, 'UTF8'), $5, $6, $7, $8, $9) $$;
 
 CREATE FUNCTION {enqueue}(
     topic text, source text, message_id text, payload jsonb, hash bytea DEFAULT NULL,
-    due_time timestamptz DEFAULT NULL, content_type text DEFAULT 'application/json', headers jsonb DEFAULT NULL)
+    due_time timestamptz DEFAULT NULL, content_type text DEFAULT 'application/json', headers jsonb DEFAULT NULL,
+    ordering_key text DEFAULT NULL)
 RETURNS uuid LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp
-AS $$ SELECT {enqueue}($1, $2, $3, convert_to($4::text, 'UTF8'), $5, $6, $7, $8) $$;
+AS $$ SELECT {enqueue}($1, $2, $3, convert_to($4::text, 'UTF8'), $5, $6, $7, $8, $9) $$;
 
 -- Each puts the message into that state, whatever it was but done, and drops a lease. Returns false when there
 -- is no such message.

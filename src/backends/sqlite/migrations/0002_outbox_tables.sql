@@ -1,7 +1,7 @@
 -- Fresh messages, in the order in which they were written. Rows are inserted and deleted, never changed.
 -- AUTOINCREMENT: the number of a row that went is never given to another. Anybody may write here:
 --     INSERT INTO {live} (topic, payload) VALUES ('order.placed', '{"order_id": 17}');
--- A message for later goes through the library: a due time here must have come already.
+-- A message for later, or with an ordering key, goes through the library: a due time here must have come already.
 CREATE TABLE {live} (
     seq             INTEGER PRIMARY KEY AUTOINCREMENT,
     nonce           INTEGER NOT NULL DEFAULT (random()),
@@ -26,7 +26,7 @@ CREATE TABLE {live} (
     idempotency_key TEXT,
     aggregate_type  TEXT NOT NULL DEFAULT '__GLOBAL__',
     aggregate_id    TEXT,
-    ordering_key    TEXT,
+    ordering_key    TEXT CONSTRAINT ordering_key_belongs_in_waiting CHECK (ordering_key IS NULL),
     source          TEXT CHECK (source IS NULL),
     hash            BLOB,
     content_type    TEXT NOT NULL DEFAULT 'application/json',

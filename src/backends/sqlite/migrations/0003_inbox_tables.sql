@@ -24,7 +24,7 @@ CREATE TABLE {live} (
     idempotency_key TEXT,
     aggregate_type  TEXT NOT NULL DEFAULT '__GLOBAL__',
     aggregate_id    TEXT,
-    ordering_key    TEXT,
+    ordering_key    TEXT CONSTRAINT ordering_key_belongs_in_waiting CHECK (ordering_key IS NULL),
     source          TEXT NOT NULL CHECK (length(source) BETWEEN 1 AND 255 AND instr(source, char(0)) = 0),
     hash            BLOB,
     content_type    TEXT NOT NULL DEFAULT 'application/json',

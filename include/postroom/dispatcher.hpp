@@ -1,0 +1,148 @@
+// Dispatcher: brings messages to their handlers, from the outbox or from the inbox.
+//
+//   Dispatcher dispatcher(*store);
+//   dispatcher.routes().on("order.placed", [](const Message& m) { send_mail(m.payload); });
+//   dispatcher.start();
+//
+// Messages that an Outbox of the same process commits on this store are handed over in memory and
+// handled at once (hot path); everything else is claimed (cold path): what other processes wrote,
+// what failed and is due again, what was left by a worker that died. A message is delivered at
+// least once; it may come again after a crash or when its lease is lost, and never to two handlers
+// at the same time within its lease. Leases are renewed as long as a handler runs.
+//
+// A handler that returns is done; one that throws is tried again after a back-off (see
+// handler.hpp). Memory is bounded by the capacities below: when handlers are slow, messages wait in
+// the database.
+//
+// Lifetime: the store must outlive the dispatcher. close() or the destructor end it.
+// Thread safety: routes and interceptors are registered, and start() and close() called, by one
+// thread, which is not one that runs a handler; everything else may be called from any thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "postroom/handler.hpp"
+#include "postroom/observer.hpp"
+#include "postroom/retry_policy.hpp"
+#include "postroom/store.hpp"
+
+namespace postroom {
+
+// What differs for one topic.
+struct TopicOptions {
+    std::optional<RetryPolicy> retry{};
+    std::string destination{};  // topics that share it share a circuit; empty: the topic itself
+    bool frees_key = false;     // a dead message does not block its ordering key
+};
+
+struct DispatcherOptions {
+    Queue queue = Queue::outbox;
+    OwnerToken owner{};  // nil: a new one
+    Duration lease = std::chrono::seconds{30};
+    std::uint32_t worker_count = 4;    // handlers that run at the same time
+    std::uint32_t batch = 50;          // messages per claim
+    std::size_t hot_capacity = 1000;   // handed over and not started; 0: no hot path
+    std::size_t cold_capacity = 1000;  // claimed and not started
+    std::size_t async_max = 1000;      // asynchronous deliveries under way
+    Duration in_flight_ttl{};          // a handler that runs longer is given up; 0: never
+
+    RetryPolicy retry{};
+    Unroutable unroutable = Unroutable::retry;
+    std::uint32_t crash_limit = 3;  // lonely losses after which a message is dead
+    std::map<std::string, TopicOptions> topics{};
+    Duration hold_delay = std::chrono::seconds{15};  // rest of messages that are held or paused
+    Duration circuit_open_for = std::chrono::seconds{1};  // doubled by each failed probe
+    Duration circuit_open_for_max = std::chrono::seconds{60};
+
+    Duration poll_interval_max = std::chrono::seconds{5};  // when idle and nobody rings
+    bool wake_ups = true;                                  // listen for other processes' messages
+    Duration settle_delay = std::chrono::milliseconds{2};  // how long an outcome waits for others
+    std::size_t settle_batch = 200;
+    Duration drain_timeout = std::chrono::seconds{5};
+
+    Duration reap_interval = std::chrono::seconds{10};
+    Duration purge_interval = std::chrono::minutes{10};
+    std::optional<Duration> retention{};  // none: outbox 7 days, inbox 30 days; zero: never purge
+
+    Observer* observer = nullptr;  // must outlive the dispatcher
+    Random* random = nullptr;      // nullptr: the system's. Must outlive the dispatcher
+};
+
+// Throws std::invalid_argument or std::out_of_range naming the option and its limit.
+void validate(const DispatcherOptions& options, const Limits& limits);
+
+class DispatchCore;
+
+struct DispatcherStatus {
+    std::size_t hot_depth = 0;
+    std::size_t cold_depth = 0;
+    std::size_t running = 0;    // handlers called and not finished, asynchronous ones included
+    std::size_t in_flight = 0;  // leases held
+    std::vector<std::string> paused{};
+    std::vector<std::string> open_circuits{};
+};
+
+class Dispatcher {
+public:
+    // Throws as validate() does.
+    explicit Dispatcher(Store& store, const DispatcherOptions& options = {});
+    ~Dispatcher();
+    Dispatcher(const Dispatcher&) = delete;
+    Dispatcher& operator=(const Dispatcher&) = delete;
+
+    // Where handlers are registered, before start(). Error{misuse} after it.
+    Routes& routes();
+    template <class... Arguments>
+    Dispatcher& on(Arguments&&... arguments) {
+        routes().on(std::forward<Arguments>(arguments)...);
+        return *this;
+    }
+    template <TypedPayload T, class F>
+    Dispatcher& on(F handler) {
+        routes().template on<T>(std::move(handler));
+        return *this;
+    }
+
+    // Runs around every handler; before start().
+    Dispatcher& intercept(std::shared_ptr<Interceptor> interceptor);
+    Dispatcher& before(std::function<void(const Message&)> hook);
+    Dispatcher& after(std::function<void(const Message&, std::string_view error)> hook);
+
+    // Starts the threads. Error{misuse} when it was started or closed before.
+    void start();
+
+    // No new messages; what has not been started is released for others; handlers that run get
+    // `drain_timeout` to finish, then their stop tokens are requested and they are waited for.
+    // Everything is settled before this returns. Closing again does nothing.
+    void close();
+
+    // Messages of this topic are held back in this process, from now on until resumed: those at
+    // hand are released and looked at again every `hold_delay`. Costs no attempt.
+    void pause(const std::string& topic);
+    void resume(const std::string& topic);
+
+    // Something was committed that this process could not see, such as what Outbox::statement() was
+    // used for: look now.
+    void nudge();
+
+    DispatcherStatus status() const;
+    const OwnerToken& owner() const;
+
+private:
+    class Threads;
+
+    void require_unstarted(const char* what) const;
+
+    Store& store_;
+    const std::shared_ptr<DispatchCore> core_;
+    std::unique_ptr<Threads> threads_;
+    bool closed_ = false;
+};
+
+}  // namespace postroom

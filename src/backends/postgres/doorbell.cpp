@@ -1,0 +1,181 @@
+#include "backends/postgres/doorbell.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "base/hex.hpp"
+#include "base/sha256.hpp"
+#include "postroom/error.hpp"
+
+namespace postroom::postgres {
+
+namespace {
+
+using std::chrono::steady_clock;
+
+// Longer waits would leave the range of the clock, and nobody minds a false after a day.
+constexpr Duration wait_max = std::chrono::hours{24};
+constexpr std::size_t channel_digest_bytes = 16;
+
+steady_clock::time_point deadline_after(Duration timeout) {
+    return steady_clock::now() + std::clamp(timeout, Duration::zero(), wait_max);
+}
+
+class NotifyDoorbell final : public Doorbell {
+public:
+    NotifyDoorbell(const Conninfo& conninfo, const std::string& channel)
+        : ringer_(conninfo, channel), listener_(conninfo, channel) {}
+
+    void ring() noexcept override { ringer_.ring(); }
+    bool wait(Duration timeout, std::stop_token stop) override {
+        return listener_.wait(timeout, std::move(stop));
+    }
+
+private:
+    Ringer ringer_;
+    Listener listener_;
+};
+
+class PooledDoorbell final : public Doorbell {
+public:
+    PooledDoorbell(const Conninfo& conninfo, const std::string& channel)
+        : ringer_(conninfo, channel) {}
+
+    void ring() noexcept override { ringer_.ring(); }
+    bool wait(Duration timeout, std::stop_token stop) override {
+        sleep_until(deadline_after(timeout), StopSignal(std::move(stop)));
+        return false;
+    }
+
+private:
+    Ringer ringer_;
+};
+
+}  // namespace
+
+std::string channel_of(const std::string& name) {
+    const base::Sha256Digest digest = base::sha256(name);
+    return "postroom_" + base::hex_encode(std::span(digest).first(channel_digest_bytes));
+}
+
+Ringer::Ringer(Conninfo conninfo, const std::string& channel, const DoorbellLimits& limits)
+    : limits_(limits),
+      conninfo_(std::move(conninfo)),
+      statement_(fmt::format("SELECT pg_catalog.pg_notify('{}', '')", channel)) {}
+
+void Ringer::ring() noexcept {
+    // Another thread rings, perhaps while it connects: nobody waits for it.
+    if (!mutex_.try_lock()) return;
+    try {
+        ring_at(steady_clock::now());
+    } catch (...) {
+        link_.reset();
+    }
+    mutex_.unlock();
+}
+
+void Ringer::ring_at(Time now) {
+    if (last_sent_ && now - *last_sent_ < limits_.ring_interval) return;
+    leave_dead_link(now);
+    if (!connect(now) || !link_->answered()) return;
+    link_->ask(statement_);
+    last_sent_ = now;
+}
+
+// A connection that broke while nobody rang costs no ring: a new one is made at once.
+void Ringer::leave_dead_link(Time now) {
+    if (!link_) return;
+    try {
+        if (!link_->connected()) {
+            if (now - link_->started() > limits_.answer_limit) link_.reset();
+        } else if (!link_->answered()) {
+            if (last_sent_ && now - *last_sent_ > limits_.answer_limit) link_.reset();
+        }
+    } catch (const Error&) {
+        link_.reset();
+    }
+}
+
+bool Ringer::connect(Time now) {
+    if (!link_) {
+        if (last_attempt_ && now - *last_attempt_ < limits_.connect_interval) return false;
+        last_attempt_ = now;
+        link_.emplace(conninfo_);
+    }
+    const Time patience_ends = link_->started() + limits_.ring_patience;
+    while (!link_->connected()) {
+        if (steady_clock::now() >= patience_ends) return false;
+        link_->wait(patience_ends, nullptr);
+    }
+    return true;
+}
+
+// The server must not end the session for being idle: that is what a listener is.
+Listener::Listener(Conninfo conninfo, const std::string& channel, const DoorbellLimits& limits)
+    : limits_(limits),
+      conninfo_(std::move(conninfo)),
+      statement_(fmt::format("SET idle_session_timeout = 0; LISTEN {}", channel)) {}
+
+bool Listener::wait(Duration timeout, std::stop_token stop) {
+    try {
+        return wait_until(deadline_after(timeout), StopSignal(std::move(stop)));
+    } catch (...) {
+        link_.reset();
+        throw;
+    }
+}
+
+bool Listener::wait_until(Time deadline, const StopSignal& stop) {
+    if (!link_ && !start_link(deadline, stop)) return false;
+    while (!step()) {
+        const Time now = steady_clock::now();
+        if (stop.requested() || now >= deadline) return false;
+        const Time given_up = link_->started() + limits_.answer_limit;
+        if (stage_ == Stage::listening) {
+            link_->wait(deadline, &stop);
+        } else if (now >= given_up) {
+            throw Error(ErrorKind::unavailable, "doorbell: the server does not answer");
+        } else {
+            link_->wait(std::min(deadline, given_up), &stop);
+        }
+    }
+    return true;
+}
+
+bool Listener::start_link(Time deadline, const StopSignal& stop) {
+    if (last_attempt_) {
+        const Time next_attempt = *last_attempt_ + limits_.connect_interval;
+        sleep_until(std::min(deadline, next_attempt), stop);
+        if (steady_clock::now() < next_attempt) return false;
+    }
+    if (stop.requested()) return false;
+    last_attempt_ = steady_clock::now();
+    stage_ = Stage::connecting;
+    link_.emplace(conninfo_);
+    return true;
+}
+
+bool Listener::step() {
+    if (stage_ == Stage::connecting && link_->connected()) {
+        link_->ask(statement_);
+        stage_ = Stage::asking;
+    }
+    if (stage_ == Stage::asking && link_->answered()) {
+        stage_ = Stage::listening;
+        link_->notified();
+        return true;
+    }
+    return stage_ == Stage::listening && link_->notified();
+}
+
+std::unique_ptr<Doorbell> make_doorbell(const Conninfo& conninfo, const std::string& name,
+                                        bool pooled) {
+    const std::string channel = channel_of(name);
+    if (pooled) return std::make_unique<PooledDoorbell>(conninfo, channel);
+    return std::make_unique<NotifyDoorbell>(conninfo, channel);
+}
+
+}  // namespace postroom::postgres

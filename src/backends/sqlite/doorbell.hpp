@@ -1,0 +1,53 @@
+// The doorbell of SQLite: every commit changes the file's data_version, and that is watched.
+//
+// There is nothing to ring: the commit itself is the ring. Any commit by any connection counts,
+// settles of this process and writes to tables of the application among them; SQLite cannot tell
+// the queues apart.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "backends/sqlite/open_file.hpp"
+#include "backends/sqlite/prepared.hpp"
+#include "base/mutex.hpp"
+#include "postroom/store.hpp"
+
+namespace postroom::sqlite {
+
+// FileDoorbell: looks at the file from a read-only connection of its own.
+//
+// The first wait() opens the file and returns true at once, because nobody knows what was missed.
+// A database that has no file (":memory:", a temporary one) is one that nobody else can write to:
+// wait() sleeps and returns false.
+//
+// Thread safety: as Doorbell.
+class FileDoorbell final : public Doorbell {
+public:
+    explicit FileDoorbell(std::string path) : path_(std::move(path)) {}
+
+    void ring() noexcept override {}
+    bool wait(Duration timeout, std::stop_token stop) override;
+
+private:
+    // True when the version is another than at the last look, or when there was none.
+    bool changed();
+    void open();
+    // False: `stop` came first.
+    bool sleep(Duration duration, const std::stop_token& stop);
+
+    const std::string path_;
+
+    // Of the waiting thread.
+    OpenFile file_;
+    std::unique_ptr<Prepared> version_query_;  // none for a database without a file
+    std::optional<std::int64_t> version_;
+
+    // To sleep on; nobody else uses them.
+    base::Mutex mutex_;
+    base::CondVar never_;
+};
+
+}  // namespace postroom::sqlite

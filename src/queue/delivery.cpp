@@ -1,0 +1,30 @@
+#include "postroom/handler.hpp"
+
+namespace postroom {
+
+Delivery::Delivery(std::shared_ptr<const Message> message, std::stop_token stop, Settle settle)
+    : message_(std::move(message)), stop_(std::move(stop)), settle_(std::move(settle)) {}
+
+// A std::function that was moved from is unspecified, not empty.
+Delivery::Delivery(Delivery&& other) noexcept
+    : message_(std::move(other.message_)),
+      stop_(std::move(other.stop_)),
+      settle_(std::exchange(other.settle_, nullptr)) {}
+
+Delivery& Delivery::operator=(Delivery&& other) noexcept {
+    if (this != &other) {
+        settle(Verdict::retry("the delivery was dropped without an outcome"));
+        message_ = std::move(other.message_);
+        stop_ = std::move(other.stop_);
+        settle_ = std::exchange(other.settle_, nullptr);
+    }
+    return *this;
+}
+
+Delivery::~Delivery() { settle(Verdict::retry("the delivery was dropped without an outcome")); }
+
+void Delivery::settle(Verdict verdict) {
+    if (const Settle settle = std::exchange(settle_, nullptr)) settle(std::move(verdict));
+}
+
+}  // namespace postroom

@@ -1,0 +1,274 @@
+// How messages come to the dispatcher: claimed, or handed over by a writer of this process.
+#include <algorithm>
+#include <utility>
+
+#include "postroom/error.hpp"
+#include "queue/dispatch_core.hpp"
+
+namespace postroom {
+
+namespace {
+
+constexpr Duration handler_still_runs = std::chrono::seconds{1};
+// Between two messages that each have to be handled alone.
+constexpr Duration lonely_spacing = std::chrono::milliseconds{50};
+
+}  // namespace
+
+// A message that was lost with a worker may have killed it.
+bool DispatchCore::is_lonely(const Message& message) const { return message.lost_count > 0; }
+
+// One batch ahead of the workers is enough; the rest is left for other processes. A message that
+// has to be handled alone is not joined by others.
+std::size_t DispatchCore::claim_room() const {
+    if (closing_ || lonely_ || alone_ || queues_.cold_size() >= options_.batch) return 0;
+    return queues_.cold_room();
+}
+
+Instant DispatchCore::claim_step(Instant now, std::stop_token stop) {
+    verify();
+    ClaimPacer::Step step;
+    {
+        const base::MutexLock lock(mutex_);
+        step = pacer_.next(now, claim_room());
+    }
+    if (step.claim_count == 0) return step.wait_until;
+    std::vector<Message> claimed;
+    try {
+        claimed = store_.claim(
+            options_.queue, {.owner = owner_, .lease = options_.lease, .batch = step.claim_count},
+            stop);
+    } catch (const Error& error) {
+        store_failed("claim", error.what());
+        const base::MutexLock lock(mutex_);
+        pacer_.failed(now);
+        return pacer_.next(now, 1).wait_until;
+    }
+    const std::size_t count = claimed.size();
+    std::size_t useful = 0;
+    std::vector<Message> unroutable;
+    {
+        const base::MutexLock lock(mutex_);
+        if (!claimed.empty()) offset_ = claimed.front().lease->locked_until - options_.lease - now;
+        useful = admit(now, claimed, unroutable);
+        pacer_.claimed(now, step.claim_count, useful);
+        step = pacer_.next(now, claim_room());
+    }
+    observe({.kind = EventKind::claimed, .count = count, .duration = clock_.now() - now});
+    for (const Message& message : unroutable)
+        observe({.kind = EventKind::unroutable, .message = &message});
+    if (useful > 0) {
+        observe({.kind = EventKind::cold_enqueued, .count = useful});
+        wake_workers(useful);
+    }
+    if (count > 0) wake(&WakeUps::keeper);
+    if (useful < count) wake(&WakeUps::settler);
+    return step.claim_count > 0 ? now : step.wait_until;
+}
+
+std::size_t DispatchCore::admit(Instant now, std::vector<Message>& claimed,
+                                std::vector<Message>& unroutable) {
+    std::size_t useful = 0;
+    Duration spacing = lonely_spacing;
+    for (Message& message : claimed) {
+        if (!in_flight_.add(*message.lease, now)) {
+            Settlement back = release(message, handler_still_runs,
+                                      "a handler that lost this message has not returned yet");
+            settle_later(std::move(message), std::move(back), now);
+        } else if (std::optional<Refusal> refused = refusal(message, now)) {
+            settle_later(message, std::move(refused->settlement), now);
+            if (refused->unroutable) unroutable.push_back(std::move(message));
+        } else if (!is_lonely(message)) {
+            queues_.push_cold(std::move(message));
+            ++useful;
+        } else if (!lonely_) {
+            lonely_ = std::move(message);
+            ++useful;
+        } else {
+            Settlement back = release(message, spacing, "to be delivered alone");
+            settle_later(std::move(message), std::move(back), now);
+            spacing += lonely_spacing;
+        }
+    }
+    return useful;
+}
+
+std::optional<DispatchCore::Refusal> DispatchCore::refusal(const Message& message,
+                                                           Instant now) const {
+    if (closing_)
+        return Refusal{.settlement = release(message, Duration::zero(), "the dispatcher stops")};
+    const TopicOptions* const of_topic = topic_options(message.topic);
+    Settlement dead{.lease = message.lease.value(),
+                    .outcome = Outcome::fail,
+                    .frees_key = of_topic != nullptr && of_topic->frees_key};
+    if (message.lost_count > options_.crash_limit) {
+        dead.error = "the worker was lost each time it handled this message";
+        dead.reason = DeadReason::crash_limit;
+        return Refusal{.settlement = std::move(dead)};
+    }
+    if (message.expires_at && *message.expires_at <= database_time(now)) {
+        dead.error = "expired before it could be delivered";
+        dead.reason = DeadReason::expired;
+        return Refusal{.settlement = std::move(dead)};
+    }
+    if (paused_.contains(message.topic))
+        return Refusal{.settlement = release(message, options_.hold_delay, "the topic is paused")};
+    if (routes_.find(message) == nullptr) return unroutable(message, std::move(dead));
+    if (circuits_.resting(destination(message.topic), now)) {
+        return Refusal{.settlement =
+                           release(message, circuits_.rest(destination(message.topic), now),
+                                   "its destination is down")};
+    }
+    return std::nullopt;
+}
+
+DispatchCore::Refusal DispatchCore::unroutable(const Message& message, Settlement dead) const {
+    const std::string why = "no handler for topic '" + message.topic + "' of aggregate type '" +
+                            message.aggregate_type + "'";
+    switch (options_.unroutable) {
+        case Unroutable::dead:
+            dead.error = why;
+            return {.settlement = std::move(dead), .unroutable = true};
+        case Unroutable::hold:
+            return {.settlement = release(message, options_.hold_delay, why), .unroutable = true};
+        case Unroutable::retry:
+            break;
+    }
+    const RetryPolicy& policy = retry_policy(message.topic);
+    return {.settlement = {.lease = message.lease.value(),
+                           .outcome = Outcome::abandon,
+                           .error = why,
+                           .delay = policy.delay(message.lease->retry_count + 1, random_),
+                           .max_attempts = policy.max_attempts,
+                           .frees_key = dead.frees_key},
+            .unroutable = true};
+}
+
+void DispatchCore::nudge() {
+    {
+        const base::MutexLock lock(mutex_);
+        pacer_.nudged();
+    }
+    wake(&WakeUps::poller);
+}
+
+std::optional<BornLease> DispatchCore::reserve(std::span<const NewMessage> messages) {
+    const Instant now = clock_.now();
+    {
+        const base::MutexLock lock(mutex_);
+        if (closing_ || options_.hot_capacity == 0) return std::nullopt;
+        for (const NewMessage& message : messages) {
+            // Judged by the database, or by order: not ours to deliver at once.
+            if (!message.idempotency_key.empty() || message.due_time || message.expires_at ||
+                !message.ordering_key.empty() || message.priority < 0)
+                return std::nullopt;
+            const std::string& topic = message.topic.str();
+            if (paused_.contains(topic) || circuits_.resting(destination(topic), now) ||
+                routes_.find(message.aggregate_type.str(), topic) == nullptr)
+                return std::nullopt;
+        }
+        if (queues_.reserve_hot(messages.size())) {
+            const BornLease born{.owner = owner_,
+                                 .lease_id = LeaseId(static_cast<std::int64_t>(random_.next())),
+                                 .lease = options_.lease};
+            reservations_[born.lease_id] = {.count = messages.size(), .at = now};
+            return born;
+        }
+    }
+    observe({.kind = EventKind::hot_dropped, .count = messages.size()});
+    return std::nullopt;
+}
+
+void DispatchCore::give_back(const BornLease& born) {
+    const base::MutexLock lock(mutex_);
+    const auto at = reservations_.find(born.lease_id);
+    if (at == reservations_.end()) return;
+    queues_.give_back_hot(at->second.count);
+    reservations_.erase(at);
+}
+
+void DispatchCore::hand_over(const BornLease& born, std::vector<Message> messages, bool certain) {
+    const std::size_t count = messages.size();
+    bool closing = false;
+    {
+        const base::MutexLock lock(mutex_);
+        const auto at = reservations_.find(born.lease_id);
+        if (at == reservations_.end()) return;
+        const Reservation reserved = at->second;
+        reservations_.erase(at);
+        closing = closing_;
+        if (closing) {
+            queues_.give_back_hot(reserved.count);
+            for (Message& message : messages) release_at_close(std::move(message));
+        } else if (certain) {
+            for (Message& message : messages) accept_hot(std::move(message), reserved.at);
+        } else {
+            for (Message& message : messages)
+                unverified_.push_back({.message = std::move(message), .at = reserved.at});
+        }
+    }
+    if (closing) return wake(&WakeUps::settler);
+    if (!certain) return wake(&WakeUps::poller);
+    observe({.kind = EventKind::hot_enqueued, .count = count});
+    wake_workers(count);
+    wake(&WakeUps::keeper);
+}
+
+// Without a word it would only be claimed when its lease has run out.
+void DispatchCore::release_at_close(Message message) {
+    Settlement back = release(message, Duration::zero(), "the dispatcher stops");
+    settle_later(std::move(message), std::move(back), clock_.now());
+}
+
+void DispatchCore::accept_hot(Message message, Instant reserved_at) {
+    message.lease->locked_until = database_time(reserved_at) + options_.lease;
+    if (in_flight_.add(*message.lease, reserved_at)) {
+        queues_.push_hot(std::move(message));
+    } else {
+        queues_.give_back_hot(1);
+    }
+}
+
+// Those that may have been taken back by a savepoint are looked up first.
+void DispatchCore::verify() {
+    std::vector<Unverified> batch;
+    {
+        const base::MutexLock lock(mutex_);
+        batch = std::exchange(unverified_, {});
+    }
+    if (batch.empty()) return;
+    Query query;
+    for (const Unverified& one : batch) query.ids.push_back(one.message.id);
+    query.limit = static_cast<std::uint32_t>(batch.size());
+    std::map<WorkItemId, LeaseId> standing;
+    try {
+        for (const Message& message : store_.find(options_.queue, query))
+            if (message.lease) standing[message.id] = message.lease->lease_id;
+    } catch (const Error& error) {
+        store_failed("find", error.what());  // unknown: their leases run out
+    }
+    std::size_t accepted = 0;
+    {
+        const base::MutexLock lock(mutex_);
+        for (Unverified& one : batch) {
+            const auto at = standing.find(one.message.id);
+            const bool stands = at != standing.end() && at->second == one.message.lease->lease_id;
+            if (stands && !closing_) {
+                accept_hot(std::move(one.message), one.at);
+                ++accepted;
+            } else {
+                queues_.give_back_hot(1);
+                if (stands) release_at_close(std::move(one.message));
+            }
+        }
+    }
+    if (accepted > 0) {
+        observe({.kind = EventKind::hot_enqueued, .count = accepted});
+        wake_workers(accepted);
+        wake(&WakeUps::keeper);
+    } else {
+        wake(&WakeUps::settler);
+    }
+}
+
+}  // namespace postroom

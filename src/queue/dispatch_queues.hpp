@@ -1,0 +1,92 @@
+// DispatchQueues: what waits for a worker: the hot queue (handed over by writers of this process)
+// and the cold queue (claimed), both bounded. Draining is fair: two hot ones, then a cold one, so
+// that neither a busy writer nor a long backlog starves the other. Pure.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "postroom/message.hpp"
+
+namespace postroom {
+
+enum class Path : std::uint8_t { hot, cold };
+
+struct QueuedMessage {
+    Message message{};
+    Path path = Path::cold;
+};
+
+class DispatchQueues {
+public:
+    DispatchQueues(std::size_t hot_capacity, std::size_t cold_capacity)
+        : hot_capacity_(hot_capacity), cold_capacity_(cold_capacity) {}
+
+    // Room in the hot queue is taken before a message is written and used, or given back, after.
+    bool reserve_hot(std::size_t count) {
+        if (hot_.size() + reserved_ + count > hot_capacity_) return false;
+        reserved_ += count;
+        return true;
+    }
+    void give_back_hot(std::size_t count) { reserved_ -= count; }
+    // Uses up one place that was reserved.
+    void push_hot(Message message) {
+        --reserved_;
+        hot_.push_back(std::move(message));
+    }
+
+    std::size_t cold_room() const { return cold_capacity_ - cold_.size(); }
+    void push_cold(Message message) { cold_.push_back(std::move(message)); }
+
+    // Back to where it came from: it cannot be handled right now.
+    void push_front(QueuedMessage queued) {
+        (queued.path == Path::hot ? hot_ : cold_).push_front(std::move(queued.message));
+    }
+
+    std::size_t hot_size() const { return hot_.size(); }
+    std::size_t cold_size() const { return cold_.size(); }
+
+    // The next in turn; with `cold_only` the hot queue is left alone.
+    std::optional<QueuedMessage> pop(bool cold_only = false) {
+        if (hot_.empty() || cold_only) return take(cold_, Path::cold);
+        if (cold_.empty()) return take(hot_, Path::hot);
+        const bool cold_turn = turn_ % 3 == 2;
+        ++turn_;
+        return cold_turn ? take(cold_, Path::cold) : take(hot_, Path::hot);
+    }
+
+    // The front of the queue that `path` names, if `wanted` says yes to it.
+    template <class Wanted>
+    std::optional<QueuedMessage> pop_if(Path path, const Wanted& wanted) {
+        std::deque<Message>& queue = path == Path::hot ? hot_ : cold_;
+        if (queue.empty() || !wanted(queue.front())) return std::nullopt;
+        return take(queue, path);
+    }
+
+    // Everything that waits, for giving it back.
+    std::vector<Message> drain() {
+        std::vector<Message> out;
+        while (std::optional<QueuedMessage> queued = pop())
+            out.push_back(std::move(queued->message));
+        return out;
+    }
+
+private:
+    static std::optional<QueuedMessage> take(std::deque<Message>& queue, Path path) {
+        if (queue.empty()) return std::nullopt;
+        QueuedMessage out{.message = std::move(queue.front()), .path = path};
+        queue.pop_front();
+        return out;
+    }
+
+    const std::size_t hot_capacity_;
+    const std::size_t cold_capacity_;
+    std::deque<Message> hot_;
+    std::deque<Message> cold_;
+    std::size_t reserved_ = 0;
+    unsigned turn_ = 0;
+};
+
+}  // namespace postroom

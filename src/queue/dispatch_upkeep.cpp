@@ -1,0 +1,183 @@
+// What goes on beside the deliveries: settling, renewing leases, cleaning up.
+#include <algorithm>
+#include <utility>
+
+#include "postroom/error.hpp"
+#include "queue/dispatch_core.hpp"
+
+namespace postroom {
+
+namespace {
+
+constexpr std::size_t renewals_max = 500;
+constexpr std::uint32_t reap_batch = 1000;
+constexpr std::uint32_t purge_batch = 1000;
+constexpr Duration purge_pause = std::chrono::milliseconds{50};
+constexpr Duration outbox_retention = std::chrono::hours{24 * 7};
+constexpr Duration inbox_retention = std::chrono::hours{24 * 30};
+
+// Errors after which the same call may succeed.
+bool passing(const Error& error) {
+    return error.kind() == ErrorKind::unavailable || error.kind() == ErrorKind::conflict ||
+           error.kind() == ErrorKind::outcome_unknown;
+}
+
+}  // namespace
+
+Instant DispatchCore::settle_step(Instant now, bool all) {
+    std::vector<Outgoing> batch;
+    {
+        const base::MutexLock lock(mutex_);
+        batch = settler_.take(now, all);
+        if (batch.empty()) return settler_.next_due();
+        settling_ = batch.size();
+    }
+    std::vector<Settlement> settlements;
+    settlements.reserve(batch.size());
+    for (const Outgoing& outgoing : batch) settlements.push_back(outgoing.settlement);
+    std::vector<Settled> results;
+    std::optional<Error> failure;
+    try {
+        results = store_.settle(nullptr, options_.queue, settlements);
+    } catch (const Error& error) {
+        failure = error;
+        store_failed("settle", error.what());
+    }
+    bool ended = false;
+    bool lonely_waits = false;
+    Instant next{};
+    {
+        const base::MutexLock lock(mutex_);
+        settling_ = 0;
+        if (!failure) {
+            settler_.succeeded();
+            ended = true;
+        } else if (passing(*failure)) {
+            settler_.failed(std::move(batch), now);
+        } else if (batch.size() > 1) {
+            settler_.refused(std::move(batch));
+        } else {
+            // Nothing more can be done with it here: its lease runs out, and it comes again.
+            results.assign(batch.size(), Settled::lost);
+            ended = true;
+        }
+        if (ended)
+            for (const Outgoing& outgoing : batch) in_flight_.remove(outgoing.settlement.lease);
+        lonely_waits = lonely_.has_value();
+        next = settler_.next_due();
+    }
+    if (ended)
+        for (std::size_t i = 0; i < batch.size(); ++i) tell(batch[i], results[i]);
+    if (lonely_waits) wake_workers(1);
+    return next;
+}
+
+void DispatchCore::tell(const Outgoing& outgoing, Settled settled) const {
+    if (options_.observer == nullptr) return;
+    const Settlement& settlement = outgoing.settlement;
+    Event event{.message = &outgoing.message,
+                .error = settlement.error,
+                .attempts = settlement.lease.retry_count,
+                .max_attempts = outgoing.message.max_attempts.value_or(
+                    retry_policy(outgoing.message.topic).max_attempts),
+                .duration = outgoing.took,
+                .delay = settlement.delay};
+    switch (settled) {
+        case Settled::lost:
+            event.kind = EventKind::lost;
+            break;
+        case Settled::done:
+            event.kind = EventKind::delivered;
+            break;
+        case Settled::ready:
+            event.kind =
+                settlement.outcome == Outcome::release ? EventKind::released : EventKind::retried;
+            if (event.kind == EventKind::retried) ++event.attempts;
+            break;
+        case Settled::dead:
+            event.kind = EventKind::dead;
+            event.reason = settlement.outcome == Outcome::abandon ? DeadReason::max_attempts
+                                                                  : settlement.reason;
+            if (settlement.reason == DeadReason::failed) ++event.attempts;
+            break;
+    }
+    observe(event);
+}
+
+Instant DispatchCore::keep_step(Instant now) {
+    std::vector<Lease> leases;
+    std::vector<std::stop_source> stops;
+    {
+        const base::MutexLock lock(mutex_);
+        stops = in_flight_.give_up(now);
+        leases = in_flight_.due(now, renewals_max);
+    }
+    std::vector<Lease> gone;
+    if (!leases.empty()) {
+        std::vector<bool> stand;
+        try {
+            stand = store_.extend(options_.queue, leases, options_.lease);
+        } catch (const Error& error) {
+            store_failed("extend", error.what());
+        }
+        const base::MutexLock lock(mutex_);
+        for (std::size_t i = 0; i < leases.size(); ++i) {
+            if (stand.empty()) {
+                in_flight_.postpone(leases[i], now + options_.lease / 20);
+            } else if (stand[i]) {
+                in_flight_.renewed(leases[i], now);
+            } else if (InFlight::Lost lost = in_flight_.lost(leases[i]); lost.news) {
+                gone.push_back(leases[i]);
+                stops.push_back(lost.stop);
+            }
+        }
+    }
+    for (std::stop_source& stop : stops) stop.request_stop();
+    for (const Lease& lease : gone) {
+        Message message;
+        message.id = lease.id;
+        message.queue = options_.queue;
+        message.lease = lease;
+        observe({.kind = EventKind::lost, .message = &message});
+    }
+    const base::MutexLock lock(mutex_);
+    return in_flight_.next_due();
+}
+
+Instant DispatchCore::tend_step(Instant now, std::stop_token stop) {
+    try {
+        if (now >= next_reap_) {
+            next_reap_ = now + options_.reap_interval;
+            const std::uint64_t reaped = store_.reap(options_.queue, reap_batch, stop);
+            if (reaped > 0) observe({.kind = EventKind::reaped, .count = reaped});
+            if (reaped == reap_batch) next_reap_ = now;
+            tell_figures();
+        }
+        const Duration retention = options_.retention.value_or(
+            options_.queue == Queue::outbox ? outbox_retention : inbox_retention);
+        if (now >= next_purge_ && retention > Duration::zero() && !stop.stop_requested()) {
+            next_purge_ = now + options_.purge_interval;
+            const PurgeResult result =
+                store_.purge(options_.queue, {.older_than = retention, .batch = purge_batch});
+            if (result.purged > 0) observe({.kind = EventKind::purged, .count = result.purged});
+            if (result.more) next_purge_ = now + purge_pause;
+        }
+    } catch (const Error& error) {
+        store_failed("upkeep", error.what());
+    }
+    return options_.retention == Duration::zero() ? next_reap_ : std::min(next_reap_, next_purge_);
+}
+
+void DispatchCore::tell_figures() {
+    if (options_.observer == nullptr) return;
+    const DispatcherStatus current = status();
+    observe({.kind = EventKind::queue_depths,
+             .hot_depth = current.hot_depth,
+             .cold_depth = current.cold_depth});
+    const std::optional<Instant> oldest = store_.counts(options_.queue).oldest;
+    const Duration lag =
+        oldest ? std::max(Duration::zero(), store_.now() - *oldest) : Duration::zero();
+    observe({.kind = EventKind::oldest_lag, .duration = lag});
+}
+
+}  // namespace postroom

@@ -1,0 +1,279 @@
+// From the queues through the handlers to the settler.
+#include <algorithm>
+#include <exception>
+#include <thread>
+#include <utility>
+
+#include "base/assert.hpp"
+#include "queue/dispatch_core.hpp"
+#include "queue/verdict.hpp"
+
+namespace postroom {
+
+// Alone: nothing runs, nothing claimed waits, nothing is left to settle. What writers have handed
+// over meanwhile stays where it is.
+bool DispatchCore::lonely_may_start() const {
+    return lonely_ && running_ == 0 && settling_ == 0 && settler_.empty() &&
+           queues_.cold_size() == 0;
+}
+
+std::optional<QueuedMessage> DispatchCore::next_message() {
+    if (closing_ || alone_) return std::nullopt;
+    if (!lonely_) return queues_.pop();
+    if (!lonely_may_start()) return queues_.pop(/*cold_only=*/true);
+    return QueuedMessage{.message = *std::exchange(lonely_, std::nullopt), .path = Path::cold};
+}
+
+std::optional<Work> DispatchCore::take(Instant now) {
+    std::optional<Work> work;
+    std::vector<Message> unroutable;
+    bool settle = false;
+    bool room = false;
+    {
+        const base::MutexLock lock(mutex_);
+        const std::size_t room_before = claim_room();
+        const std::size_t settling_before = settler_.size();
+        while (!work) {
+            std::optional<QueuedMessage> queued = next_message();
+            if (!queued) break;
+            const Routes::Route* const route = routes_.find(queued->message);
+            if (route != nullptr && route->async && running_async_ >= options_.async_max) {
+                queues_.push_front(std::move(*queued));
+                break;
+            }
+            work = start(std::move(*queued), now, unroutable);
+        }
+        settle = settler_waits(settling_before);
+        room = room_before == 0 && claim_room() > 0;
+    }
+    if (room) wake(&WakeUps::poller);
+    if (settle) wake(&WakeUps::settler);
+    for (const Message& message : unroutable)
+        observe({.kind = EventKind::unroutable, .message = &message});
+    if (work) {
+        for (const Message& message : work->messages)
+            observe({.kind = EventKind::started, .message = &message});
+    }
+    return work;
+}
+
+std::optional<Work> DispatchCore::start(QueuedMessage queued, Instant now,
+                                        std::vector<Message>& unroutable) {
+    Message& message = queued.message;
+    // Past its deadline another worker may have it.
+    if (!in_flight_.holds(*message.lease, now)) {
+        in_flight_.remove(*message.lease);
+        return std::nullopt;
+    }
+    std::optional<Refusal> refused = refusal(message, now);
+    const std::string& to = destination(message.topic);
+    if (!refused && !circuits_.start(to, now))
+        refused = Refusal{.settlement =
+                              release(message, circuits_.rest(to, now), "its destination is down")};
+    if (refused) {
+        settle_later(message, std::move(refused->settlement), now);
+        if (refused->unroutable) unroutable.push_back(std::move(message));
+        return std::nullopt;
+    }
+    Work work{.route = routes_.find(message),
+              .destination = to,
+              .started = now,
+              .lonely = is_lonely(message)};
+    alone_ = work.lonely;
+    ++running_;
+    if (work.route->async) ++running_async_;
+    in_flight_.start(*message.lease, work.stop);
+    work.messages.push_back(std::move(message));
+    add_to_batch(work, queued.path, now);
+    return work;
+}
+
+// One call counts as one to the circuit, however many messages it is for.
+void DispatchCore::add_to_batch(Work& work, Path path, Instant now) {
+    if (!work.route->batch || work.lonely) return;
+    while (work.messages.size() < work.route->batch_max) {
+        std::optional<QueuedMessage> next = queues_.pop_if(path, [&](const Message& candidate) {
+            return routes_.find(candidate) == work.route && !refusal(candidate, now) &&
+                   in_flight_.holds(*candidate.lease, now);
+        });
+        if (!next) return;
+        in_flight_.start(*next->message.lease, work.stop);
+        work.messages.push_back(std::move(next->message));
+    }
+}
+
+DispatchCore::Entered DispatchCore::before(const Message& message) const {
+    Entered entered;
+    try {
+        for (const auto& interceptor : interceptors_) {
+            ++entered.count;
+            interceptor->before(message);
+        }
+    } catch (...) {
+        entered.refused = verdict_of(std::current_exception(), blameless_pause);
+    }
+    return entered;
+}
+
+void DispatchCore::after(const Message& message, std::string_view error,
+                         std::size_t entered) const {
+    for (std::size_t i = entered; i > 0; --i) {
+        std::string failure;
+        try {
+            interceptors_[i - 1]->after(message, error);
+            continue;
+        } catch (const std::exception& thrown) {
+            failure = thrown.what();
+        } catch (...) {
+            failure = "unknown exception";
+        }
+        observe({.kind = EventKind::interceptor_failed, .message = &message, .error = failure});
+    }
+}
+
+void DispatchCore::run(Work work) {
+    if (work.route->async) return run_async(std::move(work));
+    std::vector<HandlerRun> runs = run_intercepted(work);
+    finish(std::move(work), std::move(runs), clock_.now());
+}
+
+std::vector<HandlerRun> DispatchCore::run_intercepted(const Work& work) {
+    std::vector<HandlerRun> runs(work.messages.size());
+    std::vector<Entered> entered;
+    std::vector<Message> admitted;  // copies, only where some of a batch were refused
+    std::vector<std::size_t> places;
+    for (const Message& message : work.messages) entered.push_back(before(message));
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        if (entered[i].refused) {
+            runs[i].verdict = *entered[i].refused;
+        } else {
+            places.push_back(i);
+        }
+    }
+    if (!work.route->batch) {
+        for (const std::size_t i : places)
+            runs[i] = run_handler(store_, *work.route, work.messages[i], work.stop.get_token());
+    } else if (!places.empty()) {
+        std::span<const Message> given = work.messages;
+        if (places.size() < work.messages.size()) {
+            for (const std::size_t i : places) admitted.push_back(work.messages[i]);
+            given = admitted;
+        }
+        std::vector<Verdict> verdicts =
+            run_batch_handler(*work.route, given, work.stop.get_token());
+        for (std::size_t n = 0; n < places.size(); ++n)
+            runs[places[n]].verdict = std::move(verdicts[n]);
+    }
+    for (std::size_t i = 0; i < runs.size(); ++i)
+        after(work.messages[i], runs[i].verdict.error, entered[i].count);
+    return runs;
+}
+
+namespace {
+
+// A delivery that is dropped because its handler throws is settled by what was thrown, not by being
+// dropped: the parameter of the handler dies before the exception can be caught.
+class AsyncCall {
+public:
+    bool unwinding() const {
+        return std::this_thread::get_id() == thread_ && std::uncaught_exceptions() > exceptions_;
+    }
+    void drop() { dropped_ = true; }
+    bool dropped() const { return dropped_; }
+
+private:
+    const std::thread::id thread_ = std::this_thread::get_id();
+    const int exceptions_ = std::uncaught_exceptions();
+    bool dropped_ = false;  // written and read by that thread only
+};
+
+}  // namespace
+
+// The work lives until the delivery is settled, on whatever thread. The core may be gone by then;
+// its leases have run out.
+void DispatchCore::run_async(Work work) {
+    const Entered entered = before(work.messages.front());
+    const auto kept = std::make_shared<const Work>(std::move(work));
+    const auto call = std::make_shared<AsyncCall>();
+    const auto end = [kept, count = entered.count](DispatchCore& core, Verdict verdict) {
+        core.after(kept->messages.front(), verdict.error, count);
+        core.finish(*kept, {{.verdict = std::move(verdict)}}, core.clock_.now());
+    };
+    Delivery delivery(std::shared_ptr<const Message>(kept, &kept->messages.front()),
+                      kept->stop.get_token(),
+                      [end, call, weak = weak_from_this()](Verdict verdict) {
+                          if (call->unwinding()) return call->drop();
+                          if (const auto core = weak.lock()) end(*core, std::move(verdict));
+                      });
+    if (entered.refused) return delivery.settle(*entered.refused);
+    try {
+        kept->route->async(std::move(delivery));
+    } catch (...) {
+        // A handler that gave the delivery to others before it threw leaves the outcome to them.
+        if (call->dropped()) end(*this, verdict_of(std::current_exception(), blameless_pause));
+    }
+}
+
+std::optional<Event> DispatchCore::judge(const Work& work, const Verdict& verdict, Instant now) {
+    if (verdict.destination_down) {
+        if (!circuits_.failed(work.destination, now)) return std::nullopt;
+        return Event{.kind = EventKind::circuit_opened,
+                     .error = verdict.error,
+                     .destination = work.destination,
+                     .delay = circuits_.rest(work.destination, now)};
+    }
+    if (verdict.outcome != Outcome::ack) {
+        circuits_.neither(work.destination);
+    } else if (circuits_.succeeded(work.destination)) {
+        return Event{.kind = EventKind::circuit_closed, .destination = work.destination};
+    }
+    return std::nullopt;
+}
+
+void DispatchCore::finish(Work work, std::vector<HandlerRun> runs, Instant now) {
+    POSTROOM_ASSERT(runs.size() == work.messages.size());
+    std::optional<Event> circuit;
+    std::vector<std::pair<Outgoing, Settled>> ended;
+    bool settle = false;
+    bool others_wait = false;
+    {
+        const base::MutexLock lock(mutex_);
+        if (closed_) return;
+        const std::size_t settling_before = settler_.size();
+        // What a message that is handled alone, or the number of asynchronous ones, has kept back.
+        others_wait = lonely_ || work.lonely || running_async_ >= options_.async_max;
+        --running_;
+        if (work.route->async) --running_async_;
+        if (work.lonely) alone_ = false;
+        const auto down = std::find_if(runs.begin(), runs.end(), [](const HandlerRun& run) {
+            return run.verdict.destination_down;
+        });
+        circuit = judge(work, (down == runs.end() ? runs.front() : *down).verdict, now);
+        for (std::size_t i = 0; i < runs.size(); ++i) {
+            Message& message = work.messages[i];
+            const Lease lease = *message.lease;
+            message.payload.clear();
+            message.headers.clear();
+            Outgoing outgoing{.settlement = settlement(message, runs[i].verdict, now),
+                              .message = std::move(message),
+                              .took = now - work.started};
+            const bool held = in_flight_.finish(lease);
+            if (runs[i].settled) {
+                in_flight_.remove(lease);
+                ended.emplace_back(std::move(outgoing), *runs[i].settled);
+            } else if (held) {
+                settler_.add(std::move(outgoing), now);
+            } else {
+                ended.emplace_back(std::move(outgoing), Settled::lost);
+            }
+        }
+        settle = settler_waits(settling_before);
+    }
+    if (circuit) observe(*circuit);
+    for (const auto& [outgoing, settled] : ended) tell(outgoing, settled);
+    if (settle) wake(&WakeUps::settler);
+    if (others_wait) wake_workers(options_.worker_count);
+    if (work.lonely) wake(&WakeUps::poller);
+}
+
+}  // namespace postroom

@@ -1,0 +1,53 @@
+#include "queue/settler.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace postroom {
+
+void Settler::add(Outgoing outgoing, Instant now) {
+    waiting_.push_back({.outgoing = std::move(outgoing), .since = now});
+}
+
+Instant Settler::next_due() const {
+    if (!alone_.empty()) return not_before_;
+    if (waiting_.empty()) return Instant::max();
+    if (waiting_.size() >= options_.batch) return not_before_;
+    return std::max(not_before_, waiting_.front().since + options_.delay);
+}
+
+std::vector<Outgoing> Settler::take(Instant now, bool all) {
+    std::vector<Outgoing> out;
+    if (empty() || now < (all ? not_before_ : next_due())) return out;
+    if (!alone_.empty()) {
+        out.push_back(std::move(alone_.front()));
+        alone_.pop_front();
+        return out;
+    }
+    const std::size_t count = std::min(waiting_.size(), options_.batch);
+    out.reserve(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        out.push_back(std::move(waiting_.front().outgoing));
+        waiting_.pop_front();
+    }
+    return out;
+}
+
+void Settler::succeeded() {
+    pause_ = options_.failure_pause;
+    not_before_ = {};
+}
+
+void Settler::failed(std::vector<Outgoing> batch, Instant now) {
+    not_before_ = now + pause_;
+    pause_ = std::min(pause_ * 2, options_.failure_pause_max);
+    for (auto& outgoing : batch)
+        waiting_.push_back({.outgoing = std::move(outgoing), .since = now});
+    std::rotate(waiting_.begin(), std::prev(waiting_.end(), std::ssize(batch)), waiting_.end());
+}
+
+void Settler::refused(std::vector<Outgoing> batch) {
+    std::move(batch.begin(), batch.end(), std::back_inserter(alone_));
+}
+
+}  // namespace postroom

@@ -1,0 +1,68 @@
+// Settler: gathers outcomes so that many are settled in one call, and keeps those whose call
+// failed. Pure.
+//
+// A batch is due when it is full or when its oldest outcome has waited `settle_delay`. After a call
+// that failed, everything waits a little longer each time; outcomes whose lease has run out
+// meanwhile simply come back as lost. How many are kept is bounded by how many messages are in
+// flight.
+#pragma once
+
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "postroom/store.hpp"
+
+namespace postroom {
+
+struct SettlerOptions {
+    std::size_t batch = 200;
+    Duration delay = std::chrono::milliseconds{2};
+    Duration failure_pause = std::chrono::milliseconds{50};  // doubled by each failure in a row
+    Duration failure_pause_max = std::chrono::seconds{2};
+};
+
+// What is to be settled, and what is told about it afterwards.
+struct Outgoing {
+    Settlement settlement{};
+    Message message{};  // without payload and headers
+    Duration took{};    // by the handler
+};
+
+class Settler {
+public:
+    explicit Settler(const SettlerOptions& options)
+        : options_(options), pause_(options.failure_pause) {}
+
+    void add(Outgoing outgoing, Instant now);
+
+    // The next batch, empty when none is due. With `all` everything is due.
+    std::vector<Outgoing> take(Instant now, bool all);
+    // Instant::max() when nothing waits.
+    Instant next_due() const;
+
+    // What became of a batch that was taken.
+    void succeeded();
+    // The store is away: the batch comes again, before everything else.
+    void failed(std::vector<Outgoing> batch, Instant now);
+    // The store refused the batch: its members come again one by one, so that one bad one does not
+    // take the others with it.
+    void refused(std::vector<Outgoing> batch);
+
+    bool empty() const { return waiting_.empty() && alone_.empty(); }
+    std::size_t size() const { return waiting_.size() + alone_.size(); }
+
+private:
+    struct Waiting {
+        Outgoing outgoing{};
+        Instant since{};
+    };
+
+    const SettlerOptions options_;
+    std::deque<Waiting> waiting_;
+    std::deque<Outgoing> alone_;  // to be settled one by one
+    Instant not_before_{};
+    Duration pause_;
+};
+
+}  // namespace postroom

@@ -1,0 +1,58 @@
+#include "postroom/store.hpp"
+
+#include <array>
+
+#include "base/mutex.hpp"
+
+namespace postroom {
+
+// Who hears of new messages, by queue.
+struct Store::Listeners {
+    mutable base::Mutex mutex;
+    std::array<std::shared_ptr<HotPath>, 2> hot_paths POSTROOM_GUARDED_BY(mutex);
+    std::array<std::shared_ptr<Doorbell>, 2> doorbells POSTROOM_GUARDED_BY(mutex);
+};
+
+namespace {
+
+std::size_t place(Queue queue) { return queue == Queue::outbox ? 0 : 1; }
+
+}  // namespace
+
+Store::Store(std::string id, const Limits& limits)
+    : id_(std::move(id)), limits_(limits), listeners_(std::make_unique<Listeners>()) {}
+
+Store::~Store() = default;
+
+void Store::attach(Queue queue, std::shared_ptr<HotPath> path) {
+    const base::MutexLock lock(listeners_->mutex);
+    listeners_->hot_paths.at(place(queue)) = std::move(path);
+}
+
+void Store::detach(Queue queue, const HotPath& path) {
+    const base::MutexLock lock(listeners_->mutex);
+    std::shared_ptr<HotPath>& current = listeners_->hot_paths.at(place(queue));
+    if (current.get() == &path) current.reset();
+}
+
+std::shared_ptr<HotPath> Store::hot_path(Queue queue) const {
+    const base::MutexLock lock(listeners_->mutex);
+    return listeners_->hot_paths.at(place(queue));
+}
+
+void Store::announce(Queue queue) noexcept {
+    try {
+        if (const std::shared_ptr<HotPath> path = hot_path(queue)) return path->nudge();
+        std::shared_ptr<Doorbell> bell;
+        {
+            const base::MutexLock lock(listeners_->mutex);
+            std::shared_ptr<Doorbell>& kept = listeners_->doorbells.at(place(queue));
+            if (kept == nullptr) kept = doorbell(queue);
+            bell = kept;
+        }
+        bell->ring();
+    } catch (...) {  // a hint that cannot be given is none; the poller finds the message
+    }
+}
+
+}  // namespace postroom

@@ -1,0 +1,176 @@
+// Doorbells: a hint from a process that committed something to those that claim.
+#include <atomic>
+#include <thread>
+
+#include "conformance/law.hpp"
+
+namespace postroom::test {
+
+using namespace std::chrono_literals;
+using std::chrono::steady_clock;
+
+namespace {
+
+constexpr Duration soon = 2s;
+constexpr Duration quiet = 300ms;
+// For what is nearly instant, on a machine that has other things to do.
+constexpr Duration at_once = 1s;
+
+Duration since(steady_clock::time_point start) {
+    return std::chrono::duration_cast<Duration>(steady_clock::now() - start);
+}
+
+// How often it is heard until it is quiet.
+int times_heard(Doorbell& bell) {
+    int heard = 0;
+    while (bell.wait(quiet, {})) ++heard;
+    return heard;
+}
+
+}  // namespace
+
+std::unique_ptr<Doorbell> DoorbellLaw::listening() {
+    listeners_.push_back(sandbox().reopen());
+    std::unique_ptr<Doorbell> bell = listeners_.back()->doorbell(queue());
+    // Some begin to listen with the first wait(). The ring is for those that always did.
+    bell->ring();
+    EXPECT_TRUE(bell->wait(10s, {}));
+    times_heard(*bell);
+    return bell;
+}
+
+void DoorbellLaw::put_and_ring(Doorbell& bell) {
+    put();
+    bell.ring();
+}
+
+namespace {
+
+TEST_P(DoorbellLaw, ARingWakesAThreadThatWaitsOnAnotherStore) {
+    const auto theirs = listening();
+    const auto ours = store().doorbell(queue());
+    std::atomic<bool> heard = false;
+    Duration took{};
+    {
+        const std::jthread waiter([&] {
+            const auto start = steady_clock::now();
+            heard = theirs->wait(10s, {});
+            took = since(start);
+        });
+        std::this_thread::sleep_for(50ms);
+        put_and_ring(*ours);
+    }
+    EXPECT_TRUE(heard);
+    EXPECT_LT(took, soon);
+}
+
+TEST_P(DoorbellLaw, ARingBeforeTheWaitIsHeardOnce) {
+    const auto theirs = listening();
+    const auto ours = store().doorbell(queue());
+    put_and_ring(*ours);
+    EXPECT_TRUE(theirs->wait(soon, {}));
+    EXPECT_FALSE(theirs->wait(quiet, {}));
+}
+
+TEST_P(DoorbellLaw, EveryListenerHears) {
+    const auto first = listening();
+    const auto second = listening();
+    const auto ours = store().doorbell(queue());
+    times_heard(*first);
+    put_and_ring(*ours);
+    EXPECT_TRUE(first->wait(soon, {}));
+    EXPECT_TRUE(second->wait(soon, {}));
+}
+
+TEST_P(DoorbellLaw, SilenceEndsWithTheTimeoutAndNotBefore) {
+    const auto theirs = listening();
+    const auto start = steady_clock::now();
+    EXPECT_FALSE(theirs->wait(200ms, {}));
+    EXPECT_GE(since(start), 200ms);
+    EXPECT_LT(since(start), 200ms + at_once);
+}
+
+TEST_P(DoorbellLaw, ATimeoutOfZeroOrLessOnlyLooks) {
+    const auto theirs = listening();
+    const auto start = steady_clock::now();
+    EXPECT_FALSE(theirs->wait(0s, {}));
+    EXPECT_FALSE(theirs->wait(-1s, {}));
+    EXPECT_LT(since(start), at_once);
+}
+
+TEST_P(DoorbellLaw, AStopEndsAWaitWithoutLimitAtOnce) {
+    const auto theirs = listening();
+    std::atomic<bool> heard = true;
+    std::jthread waiter(
+        [&](const std::stop_token& stop) { heard = theirs->wait(Duration::max(), stop); });
+    std::this_thread::sleep_for(50ms);
+    const auto start = steady_clock::now();
+    waiter.request_stop();
+    waiter.join();
+    EXPECT_LT(since(start), at_once);
+    EXPECT_FALSE(heard);
+}
+
+TEST_P(DoorbellLaw, AStopBeforeTheWaitEndsItAtOnceAndTheNextOneHears) {
+    const auto theirs = listening();
+    std::stop_source stop;
+    stop.request_stop();
+    const auto start = steady_clock::now();
+    EXPECT_FALSE(theirs->wait(10s, stop.get_token()));
+    EXPECT_LT(since(start), at_once);
+    const auto ours = store().doorbell(queue());
+    put_and_ring(*ours);
+    EXPECT_TRUE(theirs->wait(soon, {}));
+}
+
+TEST_P(DoorbellLaw, AStormOfRingsIsQuickAndHeardAsFew) {
+    const auto theirs = listening();
+    const auto ours = store().doorbell(queue());
+    put_and_ring(*ours);
+    const auto start = steady_clock::now();
+    for (int i = 0; i < 10'000; ++i) ours->ring();
+    EXPECT_LT(since(start), soon);
+    const int heard = times_heard(*theirs);
+    EXPECT_GE(heard, 1);
+    EXPECT_LE(heard, 1 + soon / 10ms);
+}
+
+TEST_P(DoorbellLaw, ThreadsRingConcurrentlyWhileOneWaits) {
+    const auto theirs = listening();
+    const auto ours = store().doorbell(queue());
+    std::atomic<int> heard = 0;
+    {
+        const std::jthread waiter([&](const std::stop_token& stop) {
+            while (!stop.stop_requested()) {
+                if (theirs->wait(10s, stop)) ++heard;
+            }
+        });
+        put();
+        in_parallel(4, [&](int) {
+            for (int i = 0; i < 1'000; ++i) ours->ring();
+        });
+        const auto start = steady_clock::now();
+        while (heard == 0 && since(start) < soon) std::this_thread::sleep_for(5ms);
+    }
+    EXPECT_GE(heard, 1);
+}
+
+TEST_P(DoorbellLaw, ABellThatNobodyUsedEndsQuietly) {
+    EXPECT_NE(store().doorbell(queue()), nullptr);
+    const auto ours = store().doorbell(queue());
+    ours->ring();
+}
+
+TEST_P(DoorbellPerQueueLaw, AQueueDoesNotHearTheOther) {
+    const auto theirs = listening();
+    const Queue other_queue = queue() == Queue::outbox ? Queue::inbox : Queue::outbox;
+    const auto others = store().doorbell(other_queue);
+    others->ring();
+    EXPECT_FALSE(theirs->wait(500ms, {}));
+    const auto ours = store().doorbell(queue());
+    put_and_ring(*ours);
+    EXPECT_TRUE(theirs->wait(soon, {}));
+}
+
+}  // namespace
+}  // namespace postroom::test
