@@ -96,7 +96,7 @@ private:
     bool mark(const std::string& message_id, const std::string& source, State state,
               std::string_view error, TxContext* tx) const;
     void note_mismatch(const InboxKey& key) const;
-    void tell(EventKind kind, const ReceivedMessage& received) const;
+    void tell(EventKind kind, const ReceivedMessage& received, State state = State::ready) const;
 
     const std::function<void(const InboxKey&)> on_hash_mismatch_;
     Observer* const observer_;

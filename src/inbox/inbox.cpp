@@ -30,10 +30,11 @@ void Inbox::note_mismatch(const InboxKey& key) const {
     tell(EventKind::hash_mismatch, {.source = key.source, .message_id = key.message_id});
 }
 
-void Inbox::tell(EventKind kind, const ReceivedMessage& received) const {
+void Inbox::tell(EventKind kind, const ReceivedMessage& received, State state) const {
     if (observer_ == nullptr) return;
     Message message;
     message.queue = queue();
+    message.state = state;
     message.topic = received.topic.str();
     message.source = received.source;
     message.message_id = MessageId(received.message_id);
@@ -51,6 +52,8 @@ bool Inbox::already_processed(const std::string& message_id, const std::string& 
     }
     const SeenResult seen = store().see(tx, key, hash);
     if (seen.hash_mismatch) note_mismatch(key);
+    if (seen.previous)
+        tell(EventKind::duplicate, {.source = source, .message_id = message_id}, *seen.previous);
     return seen.previous == State::done;
 }
 

@@ -1,8 +1,7 @@
 // How messages come to the dispatcher: claimed, or handed over by a writer of this process.
-#include <algorithm>
+#include <exception>
 #include <utility>
 
-#include "postroom/error.hpp"
 #include "queue/dispatch_core.hpp"
 
 namespace postroom {
@@ -19,9 +18,13 @@ constexpr Duration lonely_spacing = std::chrono::milliseconds{50};
 bool DispatchCore::is_lonely(const Message& message) const { return message.lost_count > 0; }
 
 // One batch ahead of the workers is enough; the rest is left for other processes. A message that
-// has to be handled alone is not joined by others.
+// has to be handled alone is not joined by others. Nor is anything fetched while outcomes pile up
+// that cannot be settled: they are held in memory like the messages.
 std::size_t DispatchCore::claim_room() const {
-    if (closing_ || lonely_ || alone_ || queues_.cold_size() >= options_.batch) return 0;
+    const std::size_t unsettled = settler_.size() + settling_;
+    if (closing_ || lonely_ || alone_ || queues_.cold_size() >= options_.batch ||
+        unsettled >= options_.hot_capacity + options_.cold_capacity)
+        return 0;
     return queues_.cold_room();
 }
 
@@ -38,7 +41,7 @@ Instant DispatchCore::claim_step(Instant now, std::stop_token stop) {
         claimed = store_.claim(
             options_.queue, {.owner = owner_, .lease = options_.lease, .batch = step.claim_count},
             stop);
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {
         store_failed("claim", error.what());
         const base::MutexLock lock(mutex_);
         pacer_.failed(now);
@@ -167,7 +170,9 @@ std::optional<BornLease> DispatchCore::reserve(std::span<const NewMessage> messa
                 routes_.find(message.aggregate_type.str(), topic) == nullptr)
                 return std::nullopt;
         }
-        if (queues_.reserve_hot(messages.size())) {
+        const std::size_t unsettled = settler_.size() + settling_;
+        if (unsettled < options_.hot_capacity + options_.cold_capacity &&
+            queues_.reserve_hot(messages.size())) {
             const BornLease born{.owner = owner_,
                                  .lease_id = LeaseId(static_cast<std::int64_t>(random_.next())),
                                  .lease = options_.lease};
@@ -244,7 +249,7 @@ void DispatchCore::verify() {
     try {
         for (const Message& message : store_.find(options_.queue, query))
             if (message.lease) standing[message.id] = message.lease->lease_id;
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {
         store_failed("find", error.what());  // unknown: their leases run out
     }
     std::size_t accepted = 0;

@@ -16,18 +16,24 @@ constexpr Duration purge_pause = std::chrono::milliseconds{50};
 constexpr Duration outbox_retention = std::chrono::hours{24 * 7};
 constexpr Duration inbox_retention = std::chrono::hours{24 * 30};
 
-// Errors after which the same call may succeed.
-bool passing(const Error& error) {
-    return error.kind() == ErrorKind::unavailable || error.kind() == ErrorKind::conflict ||
-           error.kind() == ErrorKind::outcome_unknown;
+enum class Answer { yes, not_now, no };
+
+// Whether the same call may succeed later.
+bool is_passing(const std::exception& thrown) {
+    const auto* const error = dynamic_cast<const Error*>(&thrown);
+    return error != nullptr &&
+           (error->kind() == ErrorKind::unavailable || error->kind() == ErrorKind::conflict ||
+            error->kind() == ErrorKind::outcome_unknown);
 }
 
 }  // namespace
 
 Instant DispatchCore::settle_step(Instant now, bool all) {
     std::vector<Outgoing> batch;
+    std::size_t room_before = 0;
     {
         const base::MutexLock lock(mutex_);
+        room_before = claim_room();
         batch = settler_.take(now, all);
         if (batch.empty()) return settler_.next_due();
         settling_ = batch.size();
@@ -36,23 +42,24 @@ Instant DispatchCore::settle_step(Instant now, bool all) {
     settlements.reserve(batch.size());
     for (const Outgoing& outgoing : batch) settlements.push_back(outgoing.settlement);
     std::vector<Settled> results;
-    std::optional<Error> failure;
+    Answer answer = Answer::yes;
     try {
         results = store_.settle(nullptr, options_.queue, settlements);
-    } catch (const Error& error) {
-        failure = error;
+    } catch (const std::exception& error) {
+        answer = is_passing(error) ? Answer::not_now : Answer::no;
         store_failed("settle", error.what());
     }
     bool ended = false;
     bool lonely_waits = false;
+    bool room = false;
     Instant next{};
     {
         const base::MutexLock lock(mutex_);
         settling_ = 0;
-        if (!failure) {
+        if (answer == Answer::yes) {
             settler_.succeeded();
             ended = true;
-        } else if (passing(*failure)) {
+        } else if (answer == Answer::not_now) {
             settler_.failed(std::move(batch), now);
         } else if (batch.size() > 1) {
             settler_.refused(std::move(batch));
@@ -64,11 +71,13 @@ Instant DispatchCore::settle_step(Instant now, bool all) {
         if (ended)
             for (const Outgoing& outgoing : batch) in_flight_.remove(outgoing.settlement.lease);
         lonely_waits = lonely_.has_value();
+        room = room_before == 0 && claim_room() > 0;
         next = settler_.next_due();
     }
     if (ended)
         for (std::size_t i = 0; i < batch.size(); ++i) tell(batch[i], results[i]);
     if (lonely_waits) wake_workers(1);
+    if (room) wake(&WakeUps::poller);
     return next;
 }
 
@@ -117,7 +126,7 @@ Instant DispatchCore::keep_step(Instant now) {
         std::vector<bool> stand;
         try {
             stand = store_.extend(options_.queue, leases, options_.lease);
-        } catch (const Error& error) {
+        } catch (const std::exception& error) {
             store_failed("extend", error.what());
         }
         const base::MutexLock lock(mutex_);
@@ -162,7 +171,7 @@ Instant DispatchCore::tend_step(Instant now, std::stop_token stop) {
             if (result.purged > 0) observe({.kind = EventKind::purged, .count = result.purged});
             if (result.more) next_purge_ = now + purge_pause;
         }
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {
         store_failed("upkeep", error.what());
     }
     return options_.retention == Duration::zero() ? next_reap_ : std::min(next_reap_, next_purge_);

@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "postroom/error.hpp"
 #include "queue/verdict.hpp"
 
 namespace postroom {
@@ -35,7 +34,7 @@ HandlerRun run_in_transaction(Store& store, const Handler& handler, const Messag
             if (settled != Settled::lost) tx->commit();
             run.settled = settled;
         }
-    } catch (const Error&) {
+    } catch (...) {
         run.verdict = verdict_of(std::current_exception(), blameless_pause);
     }
     return run;

@@ -120,7 +120,7 @@ private:
             const std::unique_ptr<Doorbell> bell = store.doorbell(core_.options().queue);
             while (!stop.stop_requested())
                 if (bell->wait(bell_wait, stop)) core_.nudge();
-        } catch (const Error& error) {
+        } catch (const std::exception& error) {
             core_.store_failed("listen", error.what());
             base::Mutex mutex;
             base::CondVar never;

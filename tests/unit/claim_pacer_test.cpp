@@ -1,0 +1,78 @@
+#include "queue/claim_pacer.hpp"
+
+#include <gtest/gtest.h>
+
+namespace postroom {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Instant start{1h};
+
+ClaimPacer pacer() { return ClaimPacer({.batch = 50, .recheck = 20ms, .poll_interval_max = 5s}); }
+
+TEST(ClaimPacer, TheFirstClaimIsMadeAtOnce) {
+    EXPECT_EQ(pacer().next(start, 100).claim_count, 50U);
+}
+
+TEST(ClaimPacer, AClaimAsksForNoMoreThanThereIsRoomFor) {
+    EXPECT_EQ(pacer().next(start, 7).claim_count, 7U);
+    EXPECT_EQ(pacer().next(start, 0).claim_count, 0U);
+    EXPECT_EQ(pacer().next(start, 0).wait_until, Instant::max());
+}
+
+TEST(ClaimPacer, AFullBatchClaimsAgainAtOnce) {
+    ClaimPacer p = pacer();
+    p.claimed(start, 50, 50);
+    EXPECT_EQ(p.next(start, 100).claim_count, 50U);
+}
+
+TEST(ClaimPacer, OBX_103_IBX_124_EmptyClaimsBackOffUpToTheLongestInterval) {
+    ClaimPacer p = pacer();
+    Instant now = start;
+    Duration before{};
+    for (const Duration expected :
+         {20ms, 40ms, 80ms, 160ms, 320ms, 640ms, 1280ms, 2560ms, 5000ms, 5000ms}) {
+        p.claimed(now, 50, 0);
+        const ClaimPacer::Step step = p.next(now, 100);
+        EXPECT_EQ(step.claim_count, 0U);
+        EXPECT_EQ(step.wait_until - now, expected);
+        EXPECT_GE(step.wait_until - now, before);
+        before = step.wait_until - now;
+        now = step.wait_until;
+        EXPECT_EQ(p.next(now, 100).claim_count, 50U);
+    }
+}
+
+TEST(ClaimPacer, AnythingFoundMakesItQuickAgain) {
+    ClaimPacer p = pacer();
+    for (int i = 0; i < 8; ++i) p.claimed(start, 50, 0);
+    p.claimed(start, 50, 1);
+    EXPECT_EQ(p.next(start, 100).wait_until, start + 20ms);
+}
+
+TEST(ClaimPacer, ANudgeClaimsAtOnceAndLooksAgainSoon) {
+    ClaimPacer p = pacer();
+    for (int i = 0; i < 8; ++i) p.claimed(start, 50, 0);
+    p.nudged();
+    EXPECT_EQ(p.next(start, 100).claim_count, 50U);
+    p.claimed(start, 50, 0);
+    EXPECT_EQ(p.next(start, 100).wait_until, start + 20ms);
+}
+
+TEST(ClaimPacer, FailuresBackOffAndAreNotHurriedByNudges) {
+    ClaimPacer p = pacer();
+    p.failed(start);
+    EXPECT_EQ(p.next(start, 100).wait_until, start + 100ms);
+    p.nudged();
+    EXPECT_EQ(p.next(start, 100).claim_count, 0U);
+    p.failed(start);
+    EXPECT_EQ(p.next(start, 100).wait_until, start + 200ms);
+    for (int i = 0; i < 20; ++i) p.failed(start);
+    EXPECT_EQ(p.next(start, 100).wait_until, start + 5s);
+    p.claimed(start, 50, 50);
+    EXPECT_EQ(p.next(start, 100).claim_count, 50U);
+}
+
+}  // namespace
+}  // namespace postroom

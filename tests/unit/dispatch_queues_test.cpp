@@ -1,0 +1,63 @@
+#include "queue/dispatch_queues.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace postroom {
+namespace {
+
+using testing::SizeIs;
+
+Message message(const std::string& topic) {
+    Message out;
+    out.topic = topic;
+    return out;
+}
+
+TEST(DispatchQueues, TwoHotOnesGoForEachColdOne) {
+    DispatchQueues queues(100, 100);
+    ASSERT_TRUE(queues.reserve_hot(6));
+    for (int i = 0; i < 6; ++i) queues.push_hot(message("h"));
+    for (int i = 0; i < 4; ++i) queues.push_cold(message("c"));
+    std::string order;
+    while (auto queued = queues.pop()) order += queued->message.topic;
+    EXPECT_EQ(order, "hhchhchhcc");
+}
+
+TEST(DispatchQueues, RoomIsTakenBeforeAndGivenBackAfter) {
+    DispatchQueues queues(3, 1);
+    EXPECT_TRUE(queues.reserve_hot(2));
+    EXPECT_FALSE(queues.reserve_hot(2));
+    EXPECT_TRUE(queues.reserve_hot(1));
+    queues.push_hot(message("a"));
+    EXPECT_FALSE(queues.reserve_hot(1));
+    queues.give_back_hot(2);
+    EXPECT_TRUE(queues.reserve_hot(2));
+}
+
+TEST(DispatchQueues, TheHotQueueCanBeLeftAlone) {
+    DispatchQueues queues(10, 10);
+    queues.reserve_hot(1);
+    queues.push_hot(message("h"));
+    EXPECT_FALSE(queues.pop(true).has_value());
+    queues.push_cold(message("c"));
+    EXPECT_EQ(queues.cold_room(), 9U);
+    EXPECT_EQ(queues.pop(true)->message.topic, "c");
+    EXPECT_THAT(queues.drain(), SizeIs(1));
+}
+
+TEST(DispatchQueues, OnlyTheFrontIsOffered) {
+    DispatchQueues queues(10, 10);
+    queues.push_cold(message("a"));
+    queues.push_cold(message("b"));
+    const auto is_b = [](const Message& m) { return m.topic == "b"; };
+    EXPECT_FALSE(queues.pop_if(Path::cold, is_b).has_value());
+    queues.push_front(*queues.pop());
+    EXPECT_EQ(queues.pop()->message.topic, "a");
+    EXPECT_TRUE(queues.pop_if(Path::cold, is_b).has_value());
+}
+
+}  // namespace
+}  // namespace postroom
