@@ -1,8 +1,7 @@
 // The quickstart of the README, as it stands there.
-#include <sqlite3.h>
-
 #include <cstdio>
 #include <string>
+#include <thread>
 
 #include <postroom/backend/sqlite.hpp>
 #include <postroom/postroom.hpp>
@@ -17,18 +16,18 @@ void from_payload(std::string_view s, OrderPlaced& m) { m.order_id = std::stoi(s
 int main() {
     auto store = postroom::sqlite::open_store("shop.db", {.deploy_schema = true});
     postroom::Outbox outbox(*store);
+    postroom::Dispatcher dispatcher(*store);
+    dispatcher.on<OrderPlaced>([](const OrderPlaced& order, const postroom::Message& raw) {
+        std::printf("order %d, message %s\n", order.order_id, raw.message_id.str().c_str());
+    });  // return = done, throw = again later
+    dispatcher.start();
 
     auto tx = store->begin();  // your transaction
     tx->execute({.sql = "CREATE TABLE IF NOT EXISTS orders (id INTEGER PRIMARY KEY)"});
-    sqlite3_exec(postroom::sqlite::handle(*tx), "INSERT INTO orders DEFAULT VALUES", nullptr,
-                 nullptr, nullptr);
+    tx->execute({.sql = "INSERT INTO orders DEFAULT VALUES"});
     outbox.enqueue(*tx, OrderPlaced{17});  // the message is part of it
-    tx->commit();                          // both stand, or neither
+    tx->commit();                          // both stand, or neither; the handler is called
 
-    postroom::Routes routes;
-    routes.on<OrderPlaced>([](const OrderPlaced& order, const postroom::Message& raw) {
-        std::printf("order %d, message %s\n", order.order_id, raw.message_id.str().c_str());
-    });  // return = done, throw = again later
-    while (postroom::process_one(outbox, routes)) {
-    }
+    while (outbox.counts().oldest)  // a server would go on serving
+        std::this_thread::sleep_for(std::chrono::milliseconds{1});
 }

@@ -118,8 +118,10 @@ public:
     void start();
 
     // No new messages; what has not been started is released for others; handlers that run get
-    // `drain_timeout` to finish, then their stop tokens are requested and they are waited for.
-    // Everything is settled before this returns. Closing again does nothing.
+    // `drain_timeout` to finish, then their stop tokens are requested and they are waited for;
+    // asynchronous deliveries get that time once more. All outcomes are settled before this
+    // returns, unless the database stays away for the longer of `drain_timeout` and 5 s. Closing
+    // again does nothing.
     void close();
 
     // Messages of this topic are held back in this process, from now on until resumed: those at

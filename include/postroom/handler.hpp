@@ -65,7 +65,8 @@ public:
     HandlerContext(std::stop_token stop, Transaction* transaction)
         : stop_(std::move(stop)), transaction_(transaction) {}
 
-    // Requested when the worker stops; long handlers look at it.
+    // Requested when the lease was lost, the handler's time is up or the worker stops; long
+    // handlers look at it. Callbacks on it must be quick: others' leases wait for them.
     const std::stop_token& stop() const { return stop_; }
 
     // The open transaction in which the message will be marked done. Do not commit or roll it back.

@@ -82,7 +82,7 @@ struct NewMessage {
     std::string ordering_key{};  // those of one key go in order of seq, one at a time; no priority
     std::optional<Instant> occurred_at{};
     std::optional<Instant> due_time{};            // not claimable before; a past time means at once
-    std::optional<Instant> expires_at{};          // kept for the handler to look at
+    std::optional<Instant> expires_at{};          // dead instead of delivered from then on
     std::int32_t priority = 0;                    // above 0 goes first, below 0 goes last
     std::optional<std::uint32_t> max_attempts{};  // deliveries in total; none: the policy's
 };

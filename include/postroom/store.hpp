@@ -258,8 +258,8 @@ public:
     void detach(Queue queue, const HotPath& path);
     std::shared_ptr<HotPath> hot_path(Queue queue) const;
 
-    // Tells whoever may want to know that something was committed: the dispatcher attached here, or
-    // else, through the doorbell, those of other processes. A hint; never throws.
+    // Tells whoever may want to know that something was committed: the dispatcher attached here
+    // and, through the doorbell, those of other processes. A hint; never throws.
     void announce(Queue queue) noexcept;
 
 protected:

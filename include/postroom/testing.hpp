@@ -8,7 +8,8 @@
 //     place_order(store, order);                                   // your code
 //     ASSERT_EQ(store.enqueued("order.placed").size(), 1u);
 //     postroom::drain(store, routes);                              // your handlers
-//     clock.advance(30s);                                          // leases run out, retries fall due
+//     clock.advance(30s);                                          // leases run out, retries fall
+//     due
 //
 // MemoryStore is also the reference for what every other store does: the same states, claim order,
 // retries, leases, idempotency keys and inbox rules, as code that is short enough to be read in one
@@ -127,8 +128,8 @@ private:
 
 // Delivers everything that is ready on `store` to the handlers of `routes`, in this thread, by the
 // rules of a Dispatcher with these options, and returns how many handlers were called. What is not
-// due, or waits for a retry, stays; move the clock and drain again. What the store throws is told to
-// the observer of the options; what handlers throw ends in the outcome of their message.
+// due, or waits for a retry, stays; move the clock and drain again. What the store throws is told
+// to the observer of the options; what handlers throw ends in the outcome of their message.
 std::size_t drain(Store& store, const Routes& routes, const DispatcherOptions& options = {});
 
 }  // namespace postroom

@@ -4,22 +4,27 @@
 
 namespace postroom {
 
+bool Circuit::may_start(Instant now) const {
+    if (open_until_) return now >= *open_until_;
+    return allowed_ == 0 || running_ < allowed_;
+}
+
 bool Circuit::start(Instant now) {
+    if (!may_start(now)) return false;
     if (open_until_) {
-        if (now < *open_until_) return false;
         open_until_.reset();
         allowed_ = 1;
         borne_ = 0;
+        running_ = 0;  // those from before say nothing about it any more
     }
-    if (allowed_ != 0 && running_ >= allowed_) return false;
     ++running_;
     return true;
 }
 
 // While it ramps up, what does not fit comes again soon.
 Duration Circuit::rest(Instant now) const {
-    constexpr Duration shortly = std::chrono::milliseconds{100};
-    if (open_until_ && *open_until_ > now) return std::max(shortly, *open_until_ - now);
+    constexpr Duration shortly = std::chrono::milliseconds{250};
+    if (open_until_ && *open_until_ > now) return *open_until_ - now;
     return shortly;
 }
 
@@ -74,9 +79,9 @@ void Circuits::neither(const std::string& destination) {
     if (at != circuits_.end()) at->second.neither();
 }
 
-bool Circuits::resting(const std::string& destination, Instant now) const {
+bool Circuits::may_start(const std::string& destination, Instant now) const {
     const auto at = circuits_.find(destination);
-    return at != circuits_.end() && at->second.resting(now);
+    return at == circuits_.end() || at->second.may_start(now);
 }
 
 std::vector<std::string> Circuits::open() const {

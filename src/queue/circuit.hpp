@@ -37,7 +37,7 @@ public:
     // Neither: the message's own fault, or not tried after all.
     void neither();
 
-    bool resting(Instant now) const { return open_until_ && now < *open_until_; }
+    bool may_start(Instant now) const;
     Duration open_for() const { return open_for_; }
 
 private:
@@ -61,8 +61,7 @@ public:
     bool succeeded(const std::string& destination);
     bool failed(const std::string& destination, Instant now);
     void neither(const std::string& destination);
-    // Open, and its time to probe has not come.
-    bool resting(const std::string& destination, Instant now) const;
+    bool may_start(const std::string& destination, Instant now) const;
     // All that are not closed.
     std::vector<std::string> open() const;
     Duration open_for(const std::string& destination) const;

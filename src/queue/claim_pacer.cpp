@@ -11,15 +11,14 @@ ClaimPacer::Step ClaimPacer::next(Instant now, std::size_t slots_free) const {
     return {.claim_count = room, .wait_until = now};
 }
 
-void ClaimPacer::claimed(Instant now, std::uint32_t asked, std::size_t got) {
+void ClaimPacer::claimed(Instant now, std::uint32_t asked, std::size_t got, std::size_t useful) {
     failing_ = false;
     pause_ = options_.failure_pause;
-    if (got >= asked) {
-        idle_ = options_.recheck;
+    if (got >= asked || useful > 0) idle_ = options_.recheck;
+    if (useful >= asked) {
         next_at_ = now;
         return;
     }
-    if (got > 0) idle_ = options_.recheck;
     next_at_ = now + idle_;
     idle_ = std::min(idle_ * 2, options_.poll_interval_max);
 }

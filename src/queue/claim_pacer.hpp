@@ -30,8 +30,9 @@ public:
     };
     Step next(Instant now, std::size_t slots_free) const;
 
-    // `got`: those that can be delivered; what was claimed only to be held back does not count.
-    void claimed(Instant now, std::uint32_t asked, std::size_t got);
+    // `useful`: those of `got` that can be delivered now. What was claimed only to be held back is
+    // no reason to hurry, but behind a full batch of it there may be others.
+    void claimed(Instant now, std::uint32_t asked, std::size_t got, std::size_t useful);
     void failed(Instant now);
     // A hint only: correctness rests on polling.
     void nudged();

@@ -1,5 +1,7 @@
 #include "postroom/handler.hpp"
 
+#include "queue/handler_run.hpp"
+
 namespace postroom {
 
 Delivery::Delivery(std::shared_ptr<const Message> message, std::stop_token stop, Settle settle)
@@ -13,7 +15,7 @@ Delivery::Delivery(Delivery&& other) noexcept
 
 Delivery& Delivery::operator=(Delivery&& other) noexcept {
     if (this != &other) {
-        settle(Verdict::retry("the delivery was dropped without an outcome"));
+        settle(Verdict::retry(std::string(dropped_delivery)));
         message_ = std::move(other.message_);
         stop_ = std::move(other.stop_);
         settle_ = std::exchange(other.settle_, nullptr);
@@ -21,7 +23,7 @@ Delivery& Delivery::operator=(Delivery&& other) noexcept {
     return *this;
 }
 
-Delivery::~Delivery() { settle(Verdict::retry("the delivery was dropped without an outcome")); }
+Delivery::~Delivery() { settle(Verdict::retry(std::string(dropped_delivery))); }
 
 void Delivery::settle(Verdict verdict) {
     if (const Settle settle = std::exchange(settle_, nullptr)) settle(std::move(verdict));

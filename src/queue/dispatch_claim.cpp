@@ -1,5 +1,7 @@
 // How messages come to the dispatcher: claimed, or handed over by a writer of this process.
+#include <algorithm>
 #include <exception>
+#include <iterator>
 #include <utility>
 
 #include "queue/dispatch_core.hpp"
@@ -8,6 +10,7 @@ namespace postroom {
 
 namespace {
 
+constexpr Duration verify_pause = std::chrono::milliseconds{100};  // after a failure
 constexpr Duration handler_still_runs = std::chrono::seconds{1};
 // Between two messages that each have to be handled alone.
 constexpr Duration lonely_spacing = std::chrono::milliseconds{50};
@@ -35,7 +38,7 @@ Instant DispatchCore::claim_step(Instant now, std::stop_token stop) {
         const base::MutexLock lock(mutex_);
         step = pacer_.next(now, claim_room());
     }
-    if (step.claim_count == 0) return step.wait_until;
+    if (step.claim_count == 0) return std::min(step.wait_until, verify_again_at(now));
     std::vector<Message> claimed;
     try {
         claimed = store_.claim(
@@ -44,22 +47,23 @@ Instant DispatchCore::claim_step(Instant now, std::stop_token stop) {
     } catch (const std::exception& error) {
         store_failed("claim", error.what());
         const base::MutexLock lock(mutex_);
-        pacer_.failed(now);
-        return pacer_.next(now, 1).wait_until;
+        const Instant failed_at = clock_.now();
+        pacer_.failed(failed_at);
+        return pacer_.next(failed_at, 1).wait_until;
     }
     const std::size_t count = claimed.size();
     std::size_t useful = 0;
     std::vector<Message> unroutable;
     {
         const base::MutexLock lock(mutex_);
-        if (!claimed.empty()) offset_ = claimed.front().lease->locked_until - options_.lease - now;
+        if (!claimed.empty())
+            offset_ = claimed.front().lease->locked_until - options_.lease - clock_.now();
         useful = admit(now, claimed, unroutable);
-        pacer_.claimed(now, step.claim_count, useful);
+        pacer_.claimed(now, step.claim_count, count, useful);
         step = pacer_.next(now, claim_room());
     }
     observe({.kind = EventKind::claimed, .count = count, .duration = clock_.now() - now});
-    for (const Message& message : unroutable)
-        observe({.kind = EventKind::unroutable, .message = &message});
+    for (const Message& message : unroutable) observe(EventKind::unroutable, message);
     if (useful > 0) {
         observe({.kind = EventKind::cold_enqueued, .count = useful});
         wake_workers(useful);
@@ -67,6 +71,11 @@ Instant DispatchCore::claim_step(Instant now, std::stop_token stop) {
     if (count > 0) wake(&WakeUps::keeper);
     if (useful < count) wake(&WakeUps::settler);
     return step.claim_count > 0 ? now : step.wait_until;
+}
+
+Instant DispatchCore::verify_again_at(Instant now) const {
+    const base::MutexLock lock(mutex_);
+    return unverified_.empty() ? Instant::max() : now + verify_pause;
 }
 
 std::size_t DispatchCore::admit(Instant now, std::vector<Message>& claimed,
@@ -86,6 +95,7 @@ std::size_t DispatchCore::admit(Instant now, std::vector<Message>& claimed,
             ++useful;
         } else if (!lonely_) {
             lonely_ = std::move(message);
+            lonely_since_ = now;
             ++useful;
         } else {
             Settlement back = release(message, spacing, "to be delivered alone");
@@ -109,7 +119,7 @@ std::optional<DispatchCore::Refusal> DispatchCore::refusal(const Message& messag
         dead.reason = DeadReason::crash_limit;
         return Refusal{.settlement = std::move(dead)};
     }
-    if (message.expires_at && *message.expires_at <= database_time(now)) {
+    if (expired(message, now)) {
         dead.error = "expired before it could be delivered";
         dead.reason = DeadReason::expired;
         return Refusal{.settlement = std::move(dead)};
@@ -117,7 +127,7 @@ std::optional<DispatchCore::Refusal> DispatchCore::refusal(const Message& messag
     if (paused_.contains(message.topic))
         return Refusal{.settlement = release(message, options_.hold_delay, "the topic is paused")};
     if (routes_.find(message) == nullptr) return unroutable(message, std::move(dead));
-    if (circuits_.resting(destination(message.topic), now)) {
+    if (!circuits_.may_start(destination(message.topic), now)) {
         return Refusal{.settlement =
                            release(message, circuits_.rest(destination(message.topic), now),
                                    "its destination is down")};
@@ -166,7 +176,7 @@ std::optional<BornLease> DispatchCore::reserve(std::span<const NewMessage> messa
                 !message.ordering_key.empty() || message.priority < 0)
                 return std::nullopt;
             const std::string& topic = message.topic.str();
-            if (paused_.contains(topic) || circuits_.resting(destination(topic), now) ||
+            if (paused_.contains(topic) || !circuits_.may_start(destination(topic), now) ||
                 routes_.find(message.aggregate_type.str(), topic) == nullptr)
                 return std::nullopt;
         }
@@ -195,6 +205,7 @@ void DispatchCore::give_back(const BornLease& born) {
 void DispatchCore::hand_over(const BornLease& born, std::vector<Message> messages, bool certain) {
     const std::size_t count = messages.size();
     bool closing = false;
+    std::vector<Settlement> late;
     {
         const base::MutexLock lock(mutex_);
         const auto at = reservations_.find(born.lease_id);
@@ -202,7 +213,10 @@ void DispatchCore::hand_over(const BornLease& born, std::vector<Message> message
         const Reservation reserved = at->second;
         reservations_.erase(at);
         closing = closing_;
-        if (closing) {
+        if (closed_) {
+            for (const Message& message : messages)
+                late.push_back(release(message, Duration::zero(), "the dispatcher has stopped"));
+        } else if (closing) {
             queues_.give_back_hot(reserved.count);
             for (Message& message : messages) release_at_close(std::move(message));
         } else if (certain) {
@@ -212,11 +226,20 @@ void DispatchCore::hand_over(const BornLease& born, std::vector<Message> message
                 unverified_.push_back({.message = std::move(message), .at = reserved.at});
         }
     }
+    if (!late.empty()) return release_now(late);
     if (closing) return wake(&WakeUps::settler);
     if (!certain) return wake(&WakeUps::poller);
     observe({.kind = EventKind::hot_enqueued, .count = count});
     wake_workers(count);
     wake(&WakeUps::keeper);
+}
+
+// Nobody is left to do it later. The transaction that hands over keeps the store alive.
+void DispatchCore::release_now(std::span<const Settlement> settlements) noexcept {
+    try {
+        store_.settle(nullptr, options_.queue, settlements);
+    } catch (...) {  // their leases run out
+    }
 }
 
 // Without a word it would only be claimed when its lease has run out.
@@ -226,7 +249,7 @@ void DispatchCore::release_at_close(Message message) {
 }
 
 void DispatchCore::accept_hot(Message message, Instant reserved_at) {
-    message.lease->locked_until = database_time(reserved_at) + options_.lease;
+    if (offset_) message.lease->locked_until = reserved_at + *offset_ + options_.lease;
     if (in_flight_.add(*message.lease, reserved_at)) {
         queues_.push_hot(std::move(message));
     } else {
@@ -250,7 +273,10 @@ void DispatchCore::verify() {
         for (const Message& message : store_.find(options_.queue, query))
             if (message.lease) standing[message.id] = message.lease->lease_id;
     } catch (const std::exception& error) {
-        store_failed("find", error.what());  // unknown: their leases run out
+        store_failed("find", error.what());
+        const base::MutexLock lock(mutex_);
+        std::move(batch.begin(), batch.end(), std::back_inserter(unverified_));
+        return;
     }
     std::size_t accepted = 0;
     {

@@ -35,10 +35,11 @@ void validate(const DispatcherOptions& options, const Limits& limits) {
             "must be at least 1 and at most batch_max");
     require(options.crash_limit > 0, "crash_limit", "must be at least 1");
     require(options.in_flight_ttl >= Duration::zero(), "in_flight_ttl", "must not be negative");
-    require(options.settle_delay >= Duration::zero(), "settle_delay", "must not be negative");
-    require(options.drain_timeout >= Duration::zero(), "drain_timeout", "must not be negative");
-    require(!options.retention || *options.retention >= Duration::zero(), "retention",
-            "must not be negative");
+    for (const auto& [name, value] : {std::pair{"settle_delay", options.settle_delay},
+                                      {"drain_timeout", options.drain_timeout},
+                                      {"retention", options.retention.value_or(Duration::zero())}})
+        require(value >= Duration::zero() && value <= limits.delay_max, name,
+                "must be at least 0 and at most delay_max");
     for (const auto& [name, value] : {std::pair{"hold_delay", options.hold_delay},
                                       {"circuit_open_for", options.circuit_open_for},
                                       {"circuit_open_for_max", options.circuit_open_for_max},
@@ -125,7 +126,12 @@ void DispatchCore::request_stop_of_handlers() {
 
 bool DispatchCore::idle() const {
     const base::MutexLock lock(mutex_);
-    return running_ == 0 && settling_ == 0 && settler_.empty();
+    return running_ == 0 && telling_ == 0 && settling_ == 0 && settler_.empty();
+}
+
+bool DispatchCore::all_settled() const {
+    const base::MutexLock lock(mutex_);
+    return settling_ == 0 && settler_.empty();
 }
 
 void DispatchCore::pause(const std::string& topic) {
@@ -184,8 +190,10 @@ Settlement DispatchCore::settlement(const Message& message, const Verdict& verdi
         out.delay = std::clamp(delay, Duration{1}, store_.limits().delay_max);
         out.max_attempts = policy.max_attempts;
     } else if (verdict.outcome == Outcome::release) {
-        out.delay = verdict.destination_down ? circuits_.rest(destination(message.topic), now)
-                                             : verdict.delay.value_or(blameless_pause);
+        const Duration delay = verdict.destination_down
+                                   ? circuits_.rest(destination(message.topic), now)
+                                   : verdict.delay.value_or(blameless_pause);
+        out.delay = std::clamp(delay, Duration::zero(), store_.limits().delay_max);
     }
     return out;
 }
@@ -202,6 +210,28 @@ void DispatchCore::observe(Event event) const {
     event.queue = options_.queue;
     event.store = store_.id();
     options_.observer->observe(event);
+}
+
+void DispatchCore::observe(EventKind kind, const Message& message, std::string_view error) const {
+    if (options_.observer == nullptr) return;
+    Message told;
+    told.id = message.id;
+    told.queue = message.queue;
+    told.state = message.state;
+    told.message_id = message.message_id;
+    told.topic = message.topic;
+    told.correlation_id = message.correlation_id;
+    told.tenant_id = message.tenant_id;
+    told.idempotency_key = message.idempotency_key;
+    told.aggregate_type = message.aggregate_type;
+    told.aggregate_id = message.aggregate_id;
+    told.ordering_key = message.ordering_key;
+    told.source = message.source;
+    told.created_at = message.created_at;
+    told.retry_count = message.retry_count;
+    told.lost_count = message.lost_count;
+    told.lease = message.lease;
+    observe({.kind = kind, .message = &told, .error = error});
 }
 
 void DispatchCore::store_failed(std::string_view operation, std::string_view error) const {

@@ -80,6 +80,7 @@ public:
     void request_stop_of_handlers();
     // Nothing runs and nothing waits to be settled.
     bool idle() const;
+    bool all_settled() const;
 
     // For the loops: something outside the core failed and was given up.
     void store_failed(std::string_view operation, std::string_view error) const;
@@ -128,6 +129,8 @@ private:
     void settle_later(Message message, Settlement settlement, Instant now)
         POSTROOM_REQUIRES(mutex_);
     void verify();
+    Instant verify_again_at(Instant now) const;
+    void release_now(std::span<const Settlement> settlements) noexcept;
     void release_at_close(Message message) POSTROOM_REQUIRES(mutex_);
     void accept_hot(Message message, Instant reserved_at) POSTROOM_REQUIRES(mutex_);
 
@@ -154,7 +157,13 @@ private:
     void tell(const Outgoing& outgoing, Settled settled) const;
     void tell_figures();
     void observe(Event event) const;
-    Instant database_time(Instant now) const POSTROOM_REQUIRES(mutex_) { return now + offset_; }
+    // Without payload and headers.
+    void observe(EventKind kind, const Message& message, std::string_view error = {}) const;
+    bool expired(const Message& message, Instant now) const POSTROOM_REQUIRES(mutex_) {
+        return message.expires_at && offset_ && *message.expires_at <= now + *offset_;
+    }
+    // Gives up waiting for a message to be handled alone. Whether anything was.
+    bool end_long_solitude(Instant now) POSTROOM_REQUIRES(mutex_);
     void wake(const std::function<void()> WakeUps::*whom) const;
     void wake_workers(std::size_t count) const;
     // Added to the settler since it held `before`: whether its loop has to be told.
@@ -189,13 +198,17 @@ private:
     std::map<LeaseId, Reservation> reservations_ POSTROOM_GUARDED_BY(mutex_);
     std::vector<Unverified> unverified_ POSTROOM_GUARDED_BY(mutex_);
     std::optional<Message> lonely_ POSTROOM_GUARDED_BY(mutex_);  // waits to be handled alone
-    bool alone_ POSTROOM_GUARDED_BY(mutex_) = false;             // it runs
+    Instant lonely_since_ POSTROOM_GUARDED_BY(mutex_){};
+    bool alone_ POSTROOM_GUARDED_BY(mutex_) = false;  // it runs
+    Instant alone_since_ POSTROOM_GUARDED_BY(mutex_){};
     bool closing_ POSTROOM_GUARDED_BY(mutex_) = false;
     bool closed_ POSTROOM_GUARDED_BY(mutex_) = false;
     std::size_t running_ POSTROOM_GUARDED_BY(mutex_) = 0;
     std::size_t running_async_ POSTROOM_GUARDED_BY(mutex_) = 0;
     std::size_t settling_ POSTROOM_GUARDED_BY(mutex_) = 0;  // taken from the settler, not back yet
-    Duration offset_ POSTROOM_GUARDED_BY(mutex_){};         // the database's clock minus ours
+    std::size_t telling_ POSTROOM_GUARDED_BY(mutex_) = 0;   // on their way to the observer
+    // The database's clock minus ours, once it is known.
+    std::optional<Duration> offset_ POSTROOM_GUARDED_BY(mutex_);
 };
 
 }  // namespace postroom

@@ -30,10 +30,8 @@ bool is_passing(const std::exception& thrown) {
 
 Instant DispatchCore::settle_step(Instant now, bool all) {
     std::vector<Outgoing> batch;
-    std::size_t room_before = 0;
     {
         const base::MutexLock lock(mutex_);
-        room_before = claim_room();
         batch = settler_.take(now, all);
         if (batch.empty()) return settler_.next_due();
         settling_ = batch.size();
@@ -55,12 +53,13 @@ Instant DispatchCore::settle_step(Instant now, bool all) {
     Instant next{};
     {
         const base::MutexLock lock(mutex_);
+        const std::size_t room_before = claim_room();
         settling_ = 0;
         if (answer == Answer::yes) {
             settler_.succeeded();
             ended = true;
         } else if (answer == Answer::not_now) {
-            settler_.failed(std::move(batch), now);
+            settler_.failed(std::move(batch), clock_.now());
         } else if (batch.size() > 1) {
             settler_.refused(std::move(batch));
         } else {
@@ -116,11 +115,19 @@ void DispatchCore::tell(const Outgoing& outgoing, Settled settled) const {
 Instant DispatchCore::keep_step(Instant now) {
     std::vector<Lease> leases;
     std::vector<std::stop_source> stops;
+    bool ungated = false;
     {
         const base::MutexLock lock(mutex_);
         stops = in_flight_.give_up(now);
+        ungated = end_long_solitude(now);
         leases = in_flight_.due(now, renewals_max);
     }
+    if (ungated) {
+        wake_workers(options_.worker_count);
+        wake(&WakeUps::poller);
+        wake(&WakeUps::settler);
+    }
+    for (std::stop_source& stop : std::exchange(stops, {})) stop.request_stop();
     std::vector<Lease> gone;
     if (!leases.empty()) {
         std::vector<bool> stand;
@@ -132,6 +139,9 @@ Instant DispatchCore::keep_step(Instant now) {
         const base::MutexLock lock(mutex_);
         for (std::size_t i = 0; i < leases.size(); ++i) {
             if (stand.empty()) {
+                // Past its end others may have the message.
+                if (!in_flight_.holds(leases[i], now))
+                    stops.push_back(in_flight_.stop_of(leases[i]));
                 in_flight_.postpone(leases[i], now + options_.lease / 20);
             } else if (stand[i]) {
                 in_flight_.renewed(leases[i], now);
@@ -153,12 +163,32 @@ Instant DispatchCore::keep_step(Instant now) {
     return in_flight_.next_due();
 }
 
+// A message that has to be handled alone, or a handler that runs alone, may hold up everything else
+// for one lease and no longer.
+bool DispatchCore::end_long_solitude(Instant now) {
+    bool ended = false;
+    if (alone_ && now - alone_since_ >= options_.lease) {
+        alone_ = false;
+        ended = true;
+    }
+    if (lonely_ && now - lonely_since_ >= options_.lease) {
+        Message message = *std::exchange(lonely_, std::nullopt);
+        Settlement back = release(message, options_.lease, "to be delivered alone");
+        settle_later(std::move(message), std::move(back), now);
+        ended = true;
+    }
+    return ended;
+}
+
 Instant DispatchCore::tend_step(Instant now, std::stop_token stop) {
     try {
         if (now >= next_reap_) {
             next_reap_ = now + options_.reap_interval;
             const std::uint64_t reaped = store_.reap(options_.queue, reap_batch, stop);
-            if (reaped > 0) observe({.kind = EventKind::reaped, .count = reaped});
+            if (reaped > 0) {
+                observe({.kind = EventKind::reaped, .count = reaped});
+                nudge();
+            }
             if (reaped == reap_batch) next_reap_ = now;
             tell_figures();
         }

@@ -29,10 +29,12 @@ std::optional<Work> DispatchCore::take(Instant now) {
     std::vector<Message> unroutable;
     bool settle = false;
     bool room = false;
+    bool ungated = false;
     {
         const base::MutexLock lock(mutex_);
         const std::size_t room_before = claim_room();
         const std::size_t settling_before = settler_.size();
+        const bool gated_before = lonely_.has_value();
         while (!work) {
             std::optional<QueuedMessage> queued = next_message();
             if (!queued) break;
@@ -45,24 +47,26 @@ std::optional<Work> DispatchCore::take(Instant now) {
         }
         settle = settler_waits(settling_before);
         room = room_before == 0 && claim_room() > 0;
+        ungated = gated_before && !lonely_ && !alone_;
     }
+    if (ungated) wake_workers(options_.worker_count);
     if (room) wake(&WakeUps::poller);
     if (settle) wake(&WakeUps::settler);
-    for (const Message& message : unroutable)
-        observe({.kind = EventKind::unroutable, .message = &message});
-    if (work) {
-        for (const Message& message : work->messages)
-            observe({.kind = EventKind::started, .message = &message});
-    }
+    for (const Message& message : unroutable) observe(EventKind::unroutable, message);
+    if (work)
+        for (const Message& message : work->messages) observe(EventKind::started, message);
     return work;
 }
 
 std::optional<Work> DispatchCore::start(QueuedMessage queued, Instant now,
                                         std::vector<Message>& unroutable) {
     Message& message = queued.message;
-    // Past its deadline another worker may have it.
+    // Past its deadline another worker may have it. If not, it is free again without being counted
+    // as lost.
     if (!in_flight_.holds(*message.lease, now)) {
         in_flight_.remove(*message.lease);
+        Settlement back = release(message, Duration::zero(), "it waited here past its lease");
+        settle_later(std::move(message), std::move(back), now);
         return std::nullopt;
     }
     std::optional<Refusal> refused = refusal(message, now);
@@ -79,10 +83,13 @@ std::optional<Work> DispatchCore::start(QueuedMessage queued, Instant now,
               .destination = to,
               .started = now,
               .lonely = is_lonely(message)};
-    alone_ = work.lonely;
+    if (work.lonely) {
+        alone_ = true;
+        alone_since_ = now;
+    }
     ++running_;
     if (work.route->async) ++running_async_;
-    in_flight_.start(*message.lease, work.stop);
+    in_flight_.start(*message.lease, work.stop, now);
     work.messages.push_back(std::move(message));
     add_to_batch(work, queued.path, now);
     return work;
@@ -97,7 +104,7 @@ void DispatchCore::add_to_batch(Work& work, Path path, Instant now) {
                    in_flight_.holds(*candidate.lease, now);
         });
         if (!next) return;
-        in_flight_.start(*next->message.lease, work.stop);
+        in_flight_.start(*next->message.lease, work.stop, now);
         work.messages.push_back(std::move(next->message));
     }
 }
@@ -127,7 +134,7 @@ void DispatchCore::after(const Message& message, std::string_view error,
         } catch (...) {
             failure = "unknown exception";
         }
-        observe({.kind = EventKind::interceptor_failed, .message = &message, .error = failure});
+        observe(EventKind::interceptor_failed, message, failure);
     }
 }
 
@@ -171,20 +178,15 @@ std::vector<HandlerRun> DispatchCore::run_intercepted(const Work& work) {
 
 namespace {
 
-// A delivery that is dropped because its handler throws is settled by what was thrown, not by being
-// dropped: the parameter of the handler dies before the exception can be caught.
-class AsyncCall {
-public:
-    bool unwinding() const {
-        return std::this_thread::get_id() == thread_ && std::uncaught_exceptions() > exceptions_;
-    }
-    void drop() { dropped_ = true; }
-    bool dropped() const { return dropped_; }
+// What an asynchronous handler says while it is being called waits until the call is over: when it
+// throws, its parameter is dropped before the exception can be caught, and the exception counts.
+struct AsyncCall {
+    bool speaking_to_itself() const { return active && std::this_thread::get_id() == thread; }
 
-private:
-    const std::thread::id thread_ = std::this_thread::get_id();
-    const int exceptions_ = std::uncaught_exceptions();
-    bool dropped_ = false;  // written and read by that thread only
+    const std::thread::id thread = std::this_thread::get_id();
+    // Of that thread only.
+    bool active = true;
+    std::optional<Verdict> said{};
 };
 
 }  // namespace
@@ -202,16 +204,27 @@ void DispatchCore::run_async(Work work) {
     Delivery delivery(std::shared_ptr<const Message>(kept, &kept->messages.front()),
                       kept->stop.get_token(),
                       [end, call, weak = weak_from_this()](Verdict verdict) {
-                          if (call->unwinding()) return call->drop();
-                          if (const auto core = weak.lock()) end(*core, std::move(verdict));
+                          if (call->speaking_to_itself()) {
+                              call->said = std::move(verdict);
+                          } else if (const auto core = weak.lock()) {
+                              end(*core, std::move(verdict));
+                          }
                       });
-    if (entered.refused) return delivery.settle(*entered.refused);
-    try {
-        kept->route->async(std::move(delivery));
-    } catch (...) {
-        // A handler that gave the delivery to others before it threw leaves the outcome to them.
-        if (call->dropped()) end(*this, verdict_of(std::current_exception(), blameless_pause));
+    std::exception_ptr thrown;
+    if (entered.refused) {
+        delivery.settle(*entered.refused);
+    } else {
+        try {
+            kept->route->async(std::move(delivery));
+        } catch (...) {
+            thrown = std::current_exception();
+        }
     }
+    call->active = false;
+    // A handler that gave the delivery to others before it threw leaves the outcome to them.
+    if (!call->said) return;
+    const bool dropped = call->said->error == dropped_delivery;
+    end(*this, thrown && dropped ? verdict_of(thrown, blameless_pause) : std::move(*call->said));
 }
 
 std::optional<Event> DispatchCore::judge(const Work& work, const Verdict& verdict, Instant now) {
@@ -239,6 +252,7 @@ void DispatchCore::finish(Work work, std::vector<HandlerRun> runs, Instant now) 
     {
         const base::MutexLock lock(mutex_);
         if (closed_) return;
+        ++telling_;
         const std::size_t settling_before = settler_.size();
         // What a message that is handled alone, or the number of asynchronous ones, has kept back.
         others_wait = lonely_ || work.lonely || running_async_ >= options_.async_max;
@@ -271,6 +285,10 @@ void DispatchCore::finish(Work work, std::vector<HandlerRun> runs, Instant now) 
     }
     if (circuit) observe(*circuit);
     for (const auto& [outgoing, settled] : ended) tell(outgoing, settled);
+    {
+        const base::MutexLock lock(mutex_);
+        --telling_;
+    }
     if (settle) wake(&WakeUps::settler);
     if (others_wait) wake_workers(options_.worker_count);
     if (work.lonely) wake(&WakeUps::poller);

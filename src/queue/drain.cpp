@@ -37,6 +37,7 @@ std::size_t drain(Store& store, const Routes& routes, const DispatcherOptions& o
     // A message that has to be handled alone starts in the round after the others are settled.
     for (int quiet_rounds = 0; quiet_rounds < 2;) {
         core->nudge();
+        core->keep_step(clock.now());
         core->claim_step(clock.now());
         const std::size_t handled = handle_all(*core, clock);
         calls += handled;

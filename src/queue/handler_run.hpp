@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <stop_token>
+#include <string_view>
 #include <vector>
 
 #include "postroom/handler.hpp"
@@ -12,6 +13,9 @@ namespace postroom {
 
 // How long a message rests whose destination or database was at fault.
 constexpr Duration blameless_pause = std::chrono::seconds{1};
+
+// The error of a delivery that was dropped without an outcome.
+inline constexpr std::string_view dropped_delivery = "the delivery was dropped without an outcome";
 
 struct HandlerRun {
     Verdict verdict{};

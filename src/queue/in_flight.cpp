@@ -26,7 +26,6 @@ bool InFlight::add(const Lease& lease, Instant taken_at) {
     if (!added) return false;
     Held& held = at->second;
     held.lease = lease;
-    held.since = taken_at;
     held.deadline = taken_at + lease_;
     held.place = order_.insert(order_.end(), lease.id);
     requeue(held, taken_at + lease_ / renewals_per_lease);
@@ -51,11 +50,12 @@ bool InFlight::holds(const Lease& lease, Instant now) const {
     return held != nullptr && !held->lost && now < held->deadline;
 }
 
-void InFlight::start(const Lease& lease, const std::stop_source& stop) {
+void InFlight::start(const Lease& lease, const std::stop_source& stop, Instant now) {
     Held* const held = find(lease);
     POSTROOM_ASSERT(held != nullptr);
     held->stage = Stage::running;
     held->stop = stop;
+    held->since = now;
 }
 
 bool InFlight::finish(const Lease& lease) {
@@ -77,6 +77,11 @@ void InFlight::erase(const WorkItemId& id) {
 
 void InFlight::remove(const Lease& lease) {
     if (find(lease) != nullptr) erase(lease.id);
+}
+
+std::stop_source InFlight::stop_of(const Lease& lease) const {
+    const Held* const held = find(lease);
+    return held == nullptr ? std::stop_source(std::nostopstate) : held->stop;
 }
 
 std::vector<std::stop_source> InFlight::running() const {

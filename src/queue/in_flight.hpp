@@ -31,11 +31,13 @@ public:
     bool holds(const Lease& lease, Instant now) const;
 
     // A handler is called. `stop` is requested by others when the lease is lost.
-    void start(const Lease& lease, const std::stop_source& stop);
+    void start(const Lease& lease, const std::stop_source& stop, Instant now);
     // The handler has returned. False when the lease was lost meanwhile; then nothing is held.
     bool finish(const Lease& lease);
     void remove(const Lease& lease);
 
+    // Of the handler that runs with it, if any.
+    std::stop_source stop_of(const Lease& lease) const;
     // Of all handlers that run.
     std::vector<std::stop_source> running() const;
 
@@ -60,7 +62,7 @@ private:
     struct Held {
         Lease lease{};
         Stage stage = Stage::waiting;
-        Instant since{};
+        Instant since{};  // its handler was called
         Instant deadline{};
         Instant renew_at{};
         bool lost = false;  // only while its handler still runs

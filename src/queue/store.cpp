@@ -42,7 +42,7 @@ std::shared_ptr<HotPath> Store::hot_path(Queue queue) const {
 
 void Store::announce(Queue queue) noexcept {
     try {
-        if (const std::shared_ptr<HotPath> path = hot_path(queue)) return path->nudge();
+        if (const std::shared_ptr<HotPath> path = hot_path(queue)) path->nudge();
         std::shared_ptr<Doorbell> bell;
         {
             const base::MutexLock lock(listeners_->mutex);

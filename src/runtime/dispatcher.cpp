@@ -1,5 +1,6 @@
 #include "postroom/dispatcher.hpp"
 
+#include <algorithm>
 #include <thread>
 #include <utility>
 
@@ -18,10 +19,17 @@ constexpr Duration bell_wait = std::chrono::seconds{5};
 constexpr Duration bell_repair_pause = std::chrono::seconds{1};
 constexpr Duration close_look_interval = std::chrono::milliseconds{1};
 
-const MonotonicClock monotonic_clock{};
+constexpr Duration settle_time_min = std::chrono::seconds{5};
+
+// Neither has a state of its own, so all dispatchers share them; made by the first one, they
+// outlive all.
+const MonotonicClock& monotonic_clock() {
+    static const MonotonicClock clock;
+    return clock;
+}
 
 base::SystemRandom& system_random() {
-    static base::SystemRandom random;  // has no state of its own
+    static base::SystemRandom random;
     return random;
 }
 
@@ -43,10 +51,10 @@ private:
     const std::function<void(const Message&, std::string_view)> after_;
 };
 
-bool wait_until_idle(const DispatchCore& core, Duration timeout) {
-    const Instant give_up = monotonic_clock.now() + timeout;
-    while (!core.idle()) {
-        if (monotonic_clock.now() >= give_up) return false;
+bool wait_until(bool (DispatchCore::*holds)() const, const DispatchCore& core, Duration timeout) {
+    const Instant give_up = monotonic_clock().now() + timeout;
+    while (!(core.*holds)()) {
+        if (monotonic_clock().now() >= give_up) return false;
         std::this_thread::sleep_for(close_look_interval);
     }
     return true;
@@ -59,16 +67,16 @@ class Dispatcher::Threads {
 public:
     Threads(Store& store, DispatchCore& core)
         : core_(core),
-          settler_(monotonic_clock,
+          settler_(monotonic_clock(),
                    [this](Instant now, const std::stop_token&) { return core_.settle_step(now); }),
-          keeper_(monotonic_clock,
+          keeper_(monotonic_clock(),
                   [this](Instant now, const std::stop_token&) { return core_.keep_step(now); }),
           workers_(core.options().worker_count, [this] { return work(); }),
-          poller_(monotonic_clock,
+          poller_(monotonic_clock(),
                   [this](Instant now, std::stop_token stop) {
                       return core_.claim_step(now, std::move(stop));
                   }),
-          janitor_(monotonic_clock, [this](Instant now, std::stop_token stop) {
+          janitor_(monotonic_clock(), [this](Instant now, std::stop_token stop) {
               return core_.tend_step(now, std::move(stop));
           }) {
         core_.connect({.workers = [this](std::size_t count) { workers_.wake(count); },
@@ -80,7 +88,13 @@ public:
         keeper_.wake();
         settler_.wake();
         poller_.wake();
-        if (core.options().wake_ups) listen(store);
+        if (!core.options().wake_ups) return;
+        try {
+            listen(store);
+        } catch (...) {
+            core_.disconnect();
+            throw;
+        }
     }
 
     ~Threads() { core_.disconnect(); }
@@ -93,16 +107,20 @@ public:
         }
         poller_.stop();
         janitor_.stop();
-        if (!wait_until_idle(core_, drain_timeout)) core_.request_stop_of_handlers();
+        if (!wait_until(&DispatchCore::idle, core_, drain_timeout)) {
+            core_.request_stop_of_handlers();
+            workers_.stop();
+            wait_until(&DispatchCore::idle, core_, drain_timeout);
+        }
         workers_.stop();
-        wait_until_idle(core_, drain_timeout);
+        wait_until(&DispatchCore::all_settled, core_, std::max(drain_timeout, settle_time_min));
         keeper_.stop();
         settler_.stop();
     }
 
 private:
     bool work() {
-        std::optional<Work> next = core_.take(monotonic_clock.now());
+        std::optional<Work> next = core_.take(monotonic_clock().now());
         if (!next) return false;
         core_.run(std::move(*next));
         return true;
@@ -141,7 +159,7 @@ private:
 Dispatcher::Dispatcher(Store& store, const DispatcherOptions& options)
     : store_(store),
       core_(std::make_shared<DispatchCore>(
-          store, options, monotonic_clock,
+          store, options, monotonic_clock(),
           options.random == nullptr ? system_random() : *options.random)) {}
 
 Dispatcher::~Dispatcher() { close(); }

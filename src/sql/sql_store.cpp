@@ -20,6 +20,11 @@ std::string condition_on_ids(const std::string& in_array) {
     return out;
 }
 
+OpenOptions one_connection(OpenOptions options) {
+    options.pool_max = 1;
+    return options;
+}
+
 const OpenOptions& checked(const OpenOptions& options) {
     if (options.pool_max == 0) throw std::invalid_argument("pool_max: 0, at least 1 needed");
     if (options.dedupe_window < Duration::zero()) {
@@ -38,7 +43,8 @@ SqlStore::SqlStore(const Backend& backend, const OpenOptions& options)
       render_(backend.dialect.render),
       units_(backend.dialect, Names(options)),
       doorbell_(backend.doorbell),
-      runner_(backend, options, this) {}
+      runner_(backend, options, this),
+      keeper_(backend, one_connection(options), this) {}
 
 Instant SqlStore::now() {
     Batch batch;

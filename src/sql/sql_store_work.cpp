@@ -108,7 +108,7 @@ std::vector<bool> SqlStore::extend(Queue queue, std::span<const Lease> leases, D
     Batch batch;
     groups.add_to(batch, units_.of(queue).extend, 0,
                   [&](Params& params) { params.set("lease_us", lease.count()); });
-    runner_.run(
+    keeper_.run(
         nullptr, batch, false, [&] { results.assign(leases.size(), false); },
         [&](std::size_t tag, const Row& row) {
             groups.each(tag, row.integer(0), [&](std::size_t i) { results[i] = true; });

@@ -89,6 +89,7 @@ void SqlTransaction::commit() {
         if (error.kind() == ErrorKind::outcome_unknown) {
             state_ = State::unknown;
             connection_.reset();
+            after_commit_.clear();
         } else {
             roll_back();  // what the commit said is the error to report
         }
@@ -125,7 +126,8 @@ void SqlTransaction::finish(State state, std::vector<std::function<void()>>& cal
                          // undo that
         }
     }
-    callbacks.clear();
+    after_commit_.clear();
+    after_rollback_.clear();
 }
 
 void BorrowedTransaction::after_commit(std::function<void()>) {

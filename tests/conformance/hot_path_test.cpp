@@ -124,9 +124,11 @@ TEST_P(HotPathLaw, WhatMayNotGoHotGoesCold) {
     due.due_time = now() + 30ms;
     NewMessage low = news();
     low.priority = -1;
-    for (const NewMessage& message : {keyed, ordered, due, low})
+    NewMessage mortal = news();
+    mortal.expires_at = now() + 1h;
+    for (const NewMessage& message : {keyed, ordered, due, low, mortal})
         EXPECT_TRUE(eventually_state(outbox().enqueue(message).id, State::done));
-    EXPECT_EQ(calls, 4);
+    EXPECT_EQ(calls, 5);
     EXPECT_EQ(heard.count(EventKind::hot_enqueued), 0U);
 }
 

@@ -23,7 +23,7 @@ TEST(ClaimPacer, AClaimAsksForNoMoreThanThereIsRoomFor) {
 
 TEST(ClaimPacer, AFullBatchClaimsAgainAtOnce) {
     ClaimPacer p = pacer();
-    p.claimed(start, 50, 50);
+    p.claimed(start, 50, 50, 50);
     EXPECT_EQ(p.next(start, 100).claim_count, 50U);
 }
 
@@ -33,7 +33,7 @@ TEST(ClaimPacer, OBX_103_IBX_124_EmptyClaimsBackOffUpToTheLongestInterval) {
     Duration before{};
     for (const Duration expected :
          {20ms, 40ms, 80ms, 160ms, 320ms, 640ms, 1280ms, 2560ms, 5000ms, 5000ms}) {
-        p.claimed(now, 50, 0);
+        p.claimed(now, 50, 0, 0);
         const ClaimPacer::Step step = p.next(now, 100);
         EXPECT_EQ(step.claim_count, 0U);
         EXPECT_EQ(step.wait_until - now, expected);
@@ -46,17 +46,25 @@ TEST(ClaimPacer, OBX_103_IBX_124_EmptyClaimsBackOffUpToTheLongestInterval) {
 
 TEST(ClaimPacer, AnythingFoundMakesItQuickAgain) {
     ClaimPacer p = pacer();
-    for (int i = 0; i < 8; ++i) p.claimed(start, 50, 0);
-    p.claimed(start, 50, 1);
+    for (int i = 0; i < 8; ++i) p.claimed(start, 50, 0, 0);
+    p.claimed(start, 50, 1, 1);
     EXPECT_EQ(p.next(start, 100).wait_until, start + 20ms);
+}
+
+TEST(ClaimPacer, AFullBatchThatIsHeldBackNeitherHurriesNorSlowsDown) {
+    ClaimPacer p = pacer();
+    for (int i = 0; i < 8; ++i) {
+        p.claimed(start, 50, 50, 0);
+        EXPECT_EQ(p.next(start, 100).wait_until, start + 20ms);
+    }
 }
 
 TEST(ClaimPacer, ANudgeClaimsAtOnceAndLooksAgainSoon) {
     ClaimPacer p = pacer();
-    for (int i = 0; i < 8; ++i) p.claimed(start, 50, 0);
+    for (int i = 0; i < 8; ++i) p.claimed(start, 50, 0, 0);
     p.nudged();
     EXPECT_EQ(p.next(start, 100).claim_count, 50U);
-    p.claimed(start, 50, 0);
+    p.claimed(start, 50, 0, 0);
     EXPECT_EQ(p.next(start, 100).wait_until, start + 20ms);
 }
 
@@ -70,7 +78,7 @@ TEST(ClaimPacer, FailuresBackOffAndAreNotHurriedByNudges) {
     EXPECT_EQ(p.next(start, 100).wait_until, start + 200ms);
     for (int i = 0; i < 20; ++i) p.failed(start);
     EXPECT_EQ(p.next(start, 100).wait_until, start + 5s);
-    p.claimed(start, 50, 50);
+    p.claimed(start, 50, 50, 50);
     EXPECT_EQ(p.next(start, 100).claim_count, 50U);
 }
 

@@ -50,7 +50,7 @@ TEST_F(InFlightTest, RenewalIsDueAtAThirdOldestFirst) {
 TEST_F(InFlightTest, ALostLeaseStopsItsHandlerAndBlocksTheMessageUntilThatReturns) {
     std::stop_source stop;
     in_flight.add(lease(1), start);
-    in_flight.start(lease(1), stop);
+    in_flight.start(lease(1), stop, start);
     const InFlight::Lost lost = in_flight.lost(lease(1));
     EXPECT_TRUE(lost.news);
     EXPECT_EQ(lost.stop, stop);
@@ -78,7 +78,7 @@ TEST(InFlightTtl, AHandlerThatRunsTooLongIsGivenUp) {
     InFlight in_flight(30s, 60s);
     std::stop_source stop;
     in_flight.add(lease(1), start);
-    in_flight.start(lease(1), stop);
+    in_flight.start(lease(1), stop, start);
     EXPECT_THAT(in_flight.give_up(start + 59s), IsEmpty());
     EXPECT_THAT(in_flight.give_up(start + 60s), SizeIs(1));
     EXPECT_TRUE(in_flight.add(lease(1, 2), start + 60s));
