@@ -8,7 +8,7 @@ DEMO ?= demo
 export JOBS
 
 .PHONY: all help packages release dev asan tsan clang coverage demo test test-full bench-storage \
-	format lint clean
+	bench-ordering format lint clean
 
 all: release
 
@@ -21,6 +21,7 @@ help:
 	@echo "make format        reformat the sources"
 	@echo "make lint          clang-format, clang-tidy and shellcheck"
 	@echo "make bench-storage measure the storage layouts"
+	@echo "make bench-ordering measure what ordering keys cost unordered messages"
 	@echo "make clean         remove build/"
 
 packages:
@@ -47,6 +48,11 @@ bench-storage: packages
 	cmake --preset release
 	cmake --build --preset release -j $(JOBS) --target bench_storage
 	build/release/bin/bench_storage
+
+bench-ordering: packages
+	cmake --preset release
+	cmake --build --preset release -j $(JOBS) --target bench_ordering
+	build/release/bin/bench_ordering
 
 format:
 	@tools/format.sh

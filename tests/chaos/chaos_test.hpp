@@ -72,6 +72,7 @@ private:
 class KillTest : public ChaosTest {};
 class ClaimRaceTest : public ChaosTest {};
 class InboxOnceTest : public ChaosTest {};
+class DispatcherProcessTest : public ChaosTest {};
 
 // What must hold between the tables of `queue` ("outbox" or "inbox") at any moment: a message is in
 // one table, a lease and a key belong to a message. One line for each rule that does not hold.
@@ -86,4 +87,5 @@ std::vector<std::string> broken_links(ChaosDatabase& database, const std::string
 #define POSTROOM_CHAOS_SUITES(place)            \
     POSTROOM_CHAOS_SUITE(KillTest, place);      \
     POSTROOM_CHAOS_SUITE(ClaimRaceTest, place); \
-    POSTROOM_CHAOS_SUITE(InboxOnceTest, place)
+    POSTROOM_CHAOS_SUITE(InboxOnceTest, place); \
+    POSTROOM_CHAOS_SUITE(DispatcherProcessTest, place)

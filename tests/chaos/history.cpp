@@ -71,6 +71,10 @@ void History::read(const std::filesystem::path& path) {
             if (word == "done") ++acked_[id];
             if (word == "dead") failed_.insert(id);
             if (word == "lost") ++lost_leases_;
+        } else if (verb == "handed") {
+            std::uint64_t count = 0;
+            words >> count;
+            handed_over_ += count;
         } else if (verb == "error") {
             errors_.push_back(line);
         } else {

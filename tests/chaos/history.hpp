@@ -26,6 +26,7 @@ public:
     std::uint64_t in_doubt() const;     // neither: killed around the commit
     std::uint64_t acked() const { return acked_.size(); }
     std::uint64_t lost_leases() const { return lost_leases_; }
+    std::uint64_t handed_over() const { return handed_over_; }  // in memory, by dispatchers
 
     // One line for each promise that `database`, drained by now, does not keep.
     std::vector<std::string> broken_promises(ChaosDatabase& database) const;
@@ -60,6 +61,7 @@ private:
     std::map<std::string, int> acked_;  // how often it was told to be done
     std::set<std::string> failed_;
     std::uint64_t lost_leases_ = 0;
+    std::uint64_t handed_over_ = 0;
     std::vector<std::string> errors_;
 };
 

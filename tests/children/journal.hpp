@@ -4,13 +4,20 @@
 // written stands in the file whatever happens to the process. A last line without line end was cut
 // by the kill.
 //
-//   plan commit|rollback TAG plain|order ID...   before the end of a transaction that enqueued
-//   these kept TAG                                     its commit was confirmed held ID LEASE_ID
-//   SINCE UNTIL                 a claim returned this; microseconds of the database's clock settle
-//   OUTCOME ID LEASE_ID AT                about to settle; AT is a time not after the settlement
-//   settled RESULT ID LEASE_ID                   what the settlement returned
-//   error TEXT                                   the store threw a retryable error or an unknown
-//   outcome
+//   plan commit|rollback TAG plain|order ID...
+//       before the end of a transaction that enqueued these
+//   kept TAG
+//       its commit was confirmed
+//   held ID LEASE_ID SINCE UNTIL
+//       a claim returned this; microseconds of the database's clock
+//   settle OUTCOME ID LEASE_ID AT
+//       about to settle; AT is a time not after the settlement
+//   settled RESULT ID LEASE_ID
+//       what the settlement returned
+//   handed COUNT
+//       so many were handed to the dispatcher of the process in memory
+//   error TEXT
+//       the store threw a retryable error or an unknown outcome
 //
 // `order` messages have a row of the same id in the table business_order, written in the same
 // transaction.
