@@ -37,6 +37,17 @@ TEST_P(BornLeaseLaw, AMessageBornLeasedIsNotClaimable) {
     EXPECT_EQ(store().counts(Queue::outbox).in_progress, 1U);
 }
 
+// The very first number of a queue must not count as handled because claims came before it.
+TEST_P(BornLeaseLaw, TheFirstMessageIsTakenOverAlsoWhenClaimsFoundNothingBeforeIt) {
+    for (int i = 0; i < 3; ++i) {
+        EXPECT_THAT(claim(), IsEmpty());
+        pass(10ms);
+    }
+    const Lease lease = Birth(store(), me).bear(short_lease);
+    pass(after_short_lease);
+    EXPECT_THAT(ids_of(claim(other)), ElementsAre(lease.id));
+}
+
 TEST_P(BornLeaseLaw, InATransactionOfItsOwnItIsWrittenAtTheTopLevel) {
     const std::vector<NewMessage> messages{
         {.topic = "t", .payload = "p", .message_id = MessageId("a")},

@@ -195,7 +195,8 @@ BEGIN
 
     -- Should this end between the two, an old number with a new transaction id is merely cautious.
     PERFORM setval('{tick_xid}', greatest(1, new_xid));
-    PERFORM setval('{tick_number}', greatest(1, new_number));
+    -- Not called: no number was handed out yet, not even the first.
+    PERFORM setval('{tick_number}', greatest(1, new_number), new_number > 0);
     pause_ms := least(30000, greatest(5, greatest(0, coalesce(lower_to, high) - low) / numbers_per_ms));
     IF full_round THEN
         pause_ms := least(1000, pause_ms);
