@@ -39,8 +39,18 @@ std::unique_ptr<Doorbell> DoorbellLaw::listening() {
     return bell;
 }
 
+// Past the faces, which ring a bell of their own.
 void DoorbellLaw::put_and_ring(Doorbell& bell) {
-    put();
+    static std::atomic<int> count = 0;
+    const std::string id = "rung-" + std::to_string(++count);
+    if (queue() == Queue::outbox) {
+        const NewMessage message{.topic = "t", .payload = "p", .message_id = MessageId(id)};
+        store().enqueue(nullptr, std::span(&message, 1));
+    } else {
+        const ReceivedMessage message{
+            .topic = "t", .source = "shop", .message_id = id, .payload = "p"};
+        store().receive(nullptr, std::span(&message, 1));
+    }
     bell.ring();
 }
 
@@ -62,6 +72,12 @@ TEST_P(DoorbellLaw, ARingWakesAThreadThatWaitsOnAnotherStore) {
     }
     EXPECT_TRUE(heard);
     EXPECT_LT(took, soon);
+}
+
+TEST_P(DoorbellLaw, AnEnqueueRingsByItself) {
+    const auto theirs = listening();
+    put();
+    EXPECT_TRUE(theirs->wait(soon, {}));
 }
 
 TEST_P(DoorbellLaw, ARingBeforeTheWaitIsHeardOnce) {
