@@ -1,6 +1,8 @@
 // MemoryDoorbell: the bell of a queue that lives in this process.
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 
@@ -30,6 +32,8 @@ public:
     }
 
     bool wait(Duration timeout, std::stop_token stop) override {
+        // A deadline has to be a time that exists.
+        timeout = std::min<Duration>(timeout, std::chrono::hours{24});
         base::MutexLock lock(bell_.mutex);
         const bool rung = bell_.rung.wait_for(
             lock, std::move(stop), timeout,
