@@ -57,12 +57,13 @@ public:
         return cold_turn ? take(cold_, Path::cold) : take(hot_, Path::hot);
     }
 
-    // The front of the queue that `path` names, if `wanted` says yes to it.
-    template <class Wanted>
-    std::optional<QueuedMessage> pop_if(Path path, const Wanted& wanted) {
-        std::deque<Message>& queue = path == Path::hot ? hot_ : cold_;
-        if (queue.empty() || !wanted(queue.front())) return std::nullopt;
-        return take(queue, path);
+    // The front of the queue that `path` names; nullptr when it is empty.
+    const Message* front(Path path) const {
+        const std::deque<Message>& queue = path == Path::hot ? hot_ : cold_;
+        return queue.empty() ? nullptr : &queue.front();
+    }
+    std::optional<QueuedMessage> pop_from(Path path) {
+        return take(path == Path::hot ? hot_ : cold_, path);
     }
 
     // Everything that waits, for giving it back.

@@ -99,13 +99,13 @@ std::optional<Work> DispatchCore::start(QueuedMessage queued, Instant now,
 void DispatchCore::add_to_batch(Work& work, Path path, Instant now) {
     if (!work.route->batch || work.lonely) return;
     while (work.messages.size() < work.route->batch_max) {
-        std::optional<QueuedMessage> next = queues_.pop_if(path, [&](const Message& candidate) {
-            return routes_.find(candidate) == work.route && !refusal(candidate, now) &&
-                   in_flight_.holds(*candidate.lease, now);
-        });
-        if (!next) return;
-        in_flight_.start(*next->message.lease, work.stop, now);
-        work.messages.push_back(std::move(next->message));
+        const Message* const candidate = queues_.front(path);
+        if (candidate == nullptr || routes_.find(*candidate) != work.route ||
+            refusal(*candidate, now) || !in_flight_.holds(*candidate->lease, now))
+            return;
+        Message next = std::move(queues_.pop_from(path)->message);
+        in_flight_.start(*next.lease, work.stop, now);
+        work.messages.push_back(std::move(next));
     }
 }
 

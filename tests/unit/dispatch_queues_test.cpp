@@ -48,15 +48,17 @@ TEST(DispatchQueues, TheHotQueueCanBeLeftAlone) {
     EXPECT_THAT(queues.drain(), SizeIs(1));
 }
 
-TEST(DispatchQueues, OnlyTheFrontIsOffered) {
+TEST(DispatchQueues, TheFrontCanBeLookedAtAndPutBack) {
     DispatchQueues queues(10, 10);
+    EXPECT_EQ(queues.front(Path::cold), nullptr);
     queues.push_cold(message("a"));
     queues.push_cold(message("b"));
-    const auto is_b = [](const Message& m) { return m.topic == "b"; };
-    EXPECT_FALSE(queues.pop_if(Path::cold, is_b).has_value());
-    queues.push_front(*queues.pop());
-    EXPECT_EQ(queues.pop()->message.topic, "a");
-    EXPECT_TRUE(queues.pop_if(Path::cold, is_b).has_value());
+    EXPECT_EQ(queues.front(Path::cold)->topic, "a");
+    EXPECT_EQ(queues.front(Path::hot), nullptr);
+    queues.push_front(*queues.pop_from(Path::cold));
+    EXPECT_EQ(queues.pop_from(Path::cold)->message.topic, "a");
+    EXPECT_EQ(queues.pop_from(Path::cold)->message.topic, "b");
+    EXPECT_FALSE(queues.pop_from(Path::cold).has_value());
 }
 
 }  // namespace
