@@ -181,7 +181,7 @@ namespace {
 // What an asynchronous handler says while it is being called waits until the call is over: when it
 // throws, its parameter is dropped before the exception can be caught, and the exception counts.
 struct AsyncCall {
-    bool speaking_to_itself() const { return active && std::this_thread::get_id() == thread; }
+    bool speaking_to_itself() const { return std::this_thread::get_id() == thread && active; }
 
     const std::thread::id thread = std::this_thread::get_id();
     // Of that thread only.

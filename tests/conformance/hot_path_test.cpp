@@ -135,19 +135,20 @@ TEST_P(HotPathLaw, WhatMayNotGoHotGoesCold) {
 TEST_P(HotPathLaw, AnUnfinishedHotMessageIsReleasedWhenTheDispatcherStops) {
     std::vector<WorkItemId> ids;
     {
-        std::mutex gate;
-        std::unique_lock closed(gate);
+        std::atomic<bool> open = false;
         DispatcherOptions options = quick();
         options.worker_count = 1;
         options.lease = 5min;
         Dispatcher dispatcher(store(), options);
-        dispatcher.on("order.placed", [&](const Message&) { const std::lock_guard wait(gate); });
+        dispatcher.on("order.placed", [&](const Message&) {
+            while (!open) std::this_thread::sleep_for(1ms);
+        });
         dispatcher.start();
         for (int i = 0; i < 5; ++i) ids.push_back(outbox().enqueue(news()).id);
         ASSERT_TRUE(eventually([&] { return heard.count(EventKind::started) == 1; }));
         std::jthread opener([&] {
             std::this_thread::sleep_for(50ms);
-            closed.unlock();
+            open = true;
         });
         dispatcher.close();
         opener.join();
