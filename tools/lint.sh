@@ -6,9 +6,7 @@ cd "$(dirname "$0")/.." || exit 1
 status=0
 tools/format.sh --check || { echo "run: make format" >&2; status=1; }
 
-if command -v shellcheck >/dev/null; then
-    tools/sources.sh sh | xargs -0 -r shellcheck --severity=warning || status=1
-fi
+tools/sources.sh sh | xargs -0 -r shellcheck --severity=warning || status=1
 
 if [[ ${1:-} != --quick ]]; then
     # clang's own build folder: clang-tidy 14 does not know every flag of g++. The generated sources

@@ -90,9 +90,4 @@ std::vector<std::string> Circuits::open() const {
     return out;
 }
 
-Duration Circuits::open_for(const std::string& destination) const {
-    const auto at = circuits_.find(destination);
-    return at == circuits_.end() ? Duration::zero() : at->second.open_for();
-}
-
 }  // namespace postroom

@@ -38,7 +38,6 @@ public:
     void neither();
 
     bool may_start(Instant now) const;
-    Duration open_for() const { return open_for_; }
 
 private:
     const CircuitOptions options_;
@@ -64,7 +63,6 @@ public:
     bool may_start(const std::string& destination, Instant now) const;
     // All that are not closed.
     std::vector<std::string> open() const;
-    Duration open_for(const std::string& destination) const;
 
 private:
     const CircuitOptions options_;

@@ -3,8 +3,7 @@
 //
 // A batch is due when it is full or when its oldest outcome has waited `settle_delay`. After a call
 // that failed, everything waits a little longer each time; outcomes whose lease has run out
-// meanwhile simply come back as lost. How many are kept is bounded by how many messages are in
-// flight.
+// meanwhile simply come back as lost. Its owner takes in no more messages while too many wait here.
 #pragma once
 
 #include <deque>
