@@ -19,6 +19,12 @@ target_compile_options(postroom_build_flags INTERFACE
     # POSTROOM_ASSERT(!"why") turns a string into a condition on purpose.
     $<$<CXX_COMPILER_ID:Clang,AppleClang>:-Wno-string-conversion>)
 
+if(CMAKE_UNITY_BUILD)
+    # It asks whether the main file is a header, and takes the files that were put together for some.
+    target_compile_options(postroom_build_flags INTERFACE
+        $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+endif()
+
 if(POSTROOM_HARDEN)
     check_pie_supported()
     check_cxx_compiler_flag(-fcf-protection=full POSTROOM_HAS_CF_PROTECTION)

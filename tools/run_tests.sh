@@ -13,10 +13,12 @@ jobs=${JOBS:-$(nproc)}
 passed=0
 failed=0
 summary=()
+failures=()
 
 finish() {
     printf '\n== Summary\n'
     printf '%s\n' "${summary[@]}"
+    if [[ ${#failures[@]} -gt 0 ]]; then printf 'FAILED: %s\n' "${failures[@]}"; fi
     printf '%d passed, %d failed\n' "$passed" "$failed"
     [[ $failed -eq 0 ]]
     exit
@@ -35,6 +37,7 @@ step() {
         note "$name" ok "$since"
     else
         failed=$((failed + 1))
+        failures+=("$name")
         note "$name" FAILED "$since"
         return 1
     fi
@@ -55,6 +58,8 @@ run_ctest() {
     if [[ -f $report ]]; then
         total=$(grep -c '^[[:space:]]*<testcase name=' "$report")
         good=$(grep -c '^[[:space:]]*<testcase name=.* status="run">$' "$report")
+        mapfile -t -O "${#failures[@]}" failures < <(sed -n \
+            -e '/status="run">$/d' -e "s/^[[:space:]]*<testcase name=\"\([^\"]*\)\".*/$preset: \1/p" "$report")
     fi
     local bad=$((total - good))
     if [[ $bad -eq 0 && ($total -eq 0 || $status -ne 0) ]]; then bad=1; fi

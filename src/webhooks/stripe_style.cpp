@@ -13,7 +13,7 @@ namespace postroom::webhooks {
 namespace {
 
 constexpr std::string_view time_name = "t";
-constexpr std::string_view version = "v1";
+constexpr std::string_view scheme = "v1";
 constexpr std::size_t secret_chars_min = 16;
 constexpr std::size_t secret_chars_max = 512;
 
@@ -60,7 +60,7 @@ Verdict parse_element(std::string_view element, std::size_t count_max, ParsedHea
         return header.signed_at ? Verdict::ok : Verdict::malformed;
     }
     if (++header.signatures > count_max) return Verdict::too_many_signatures;
-    if (name != version) return Verdict::ok;
+    if (name != scheme) return Verdict::ok;
     std::optional<std::string> digest = decode_digest(value);
     if (!digest) return Verdict::malformed;
     header.digests.push_back(*std::move(digest));
@@ -108,7 +108,7 @@ Header StripeStyle::sign(std::string_view body) const {
     const std::string seconds = seconds_text(core().now());
     std::string value = fmt::format("{}={}", time_name, seconds);
     for (const base::Sha256Digest& digest : core().sign(signed_content(seconds, body)))
-        value += fmt::format(",{}={}", version, base::hex_encode(digest));
+        value += fmt::format(",{}={}", scheme, base::hex_encode(digest));
     return {header_name_, std::move(value)};
 }
 

@@ -3,7 +3,7 @@
 
 #include "conformance/law.hpp"
 
-namespace postroom::test {
+namespace postroom::test::dedupe {
 namespace {
 
 using namespace std::chrono_literals;
@@ -169,4 +169,4 @@ TEST_P(DedupeLaw, IBX_008_AnotherHashOfADoneMessageIsCountedAndTheOldOneKept) {
 }
 
 }  // namespace
-}  // namespace postroom::test
+}  // namespace postroom::test::dedupe

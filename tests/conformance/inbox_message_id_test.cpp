@@ -1,7 +1,7 @@
 // Settling and looking up by the sender's message id, as the inbox specification has it.
 #include "conformance/law.hpp"
 
-namespace postroom::test {
+namespace postroom::test::message_ids {
 namespace {
 
 using namespace std::chrono_literals;
@@ -132,4 +132,4 @@ TEST_P(MessageIdLaw, MessageIdsOf255CharactersAreKept) {
 }
 
 }  // namespace
-}  // namespace postroom::test
+}  // namespace postroom::test::message_ids

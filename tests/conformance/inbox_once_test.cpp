@@ -6,7 +6,7 @@
 
 #include "conformance/law.hpp"
 
-namespace postroom::test {
+namespace postroom::test::once {
 namespace {
 
 using testing::ElementsAre;
@@ -154,4 +154,4 @@ TEST_P(OnceLaw, AWorkerThatLostItsLeaseLearnsItBeforeItCommits) {
 }
 
 }  // namespace
-}  // namespace postroom::test
+}  // namespace postroom::test::once

@@ -5,7 +5,7 @@
 #include "conformance/inbox_states.hpp"
 #include "conformance/law.hpp"
 
-namespace postroom::test {
+namespace postroom::test::receive {
 namespace {
 
 using namespace std::chrono_literals;
@@ -252,4 +252,4 @@ TEST_P(ReceiveLaw, ARedrivenMessageIsNotDoneAnyMore) {
 }
 
 }  // namespace
-}  // namespace postroom::test
+}  // namespace postroom::test::receive

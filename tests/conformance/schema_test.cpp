@@ -4,7 +4,7 @@
 
 #include "conformance/law.hpp"
 
-namespace postroom::test {
+namespace postroom::test::schema {
 namespace {
 
 using testing::Contains;
@@ -147,4 +147,4 @@ TEST_P(SchemaLaw, TheScriptShowsEveryTableUnderItsName) {
 }
 
 }  // namespace
-}  // namespace postroom::test
+}  // namespace postroom::test::schema

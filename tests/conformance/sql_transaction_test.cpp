@@ -1,7 +1,7 @@
 // Transactions with SQL of the caller's own in them, and transactions that are not ours.
 #include "conformance/law.hpp"
 
-namespace postroom::test {
+namespace postroom::test::sql_transactions {
 namespace {
 
 using testing::IsEmpty;
@@ -139,4 +139,4 @@ TEST_P(SqlTransactionLaw, ParametersOfEveryKindReachTheDatabase) {
 }
 
 }  // namespace
-}  // namespace postroom::test
+}  // namespace postroom::test::sql_transactions

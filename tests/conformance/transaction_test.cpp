@@ -3,7 +3,7 @@
 
 #include "conformance/law.hpp"
 
-namespace postroom::test {
+namespace postroom::test::transactions {
 namespace {
 
 using testing::ElementsAre;
@@ -172,4 +172,4 @@ TEST_P(TransactionLaw, ConcurrentTransactionsOfManyThreadsDoNotMix) {
 }
 
 }  // namespace
-}  // namespace postroom::test
+}  // namespace postroom::test::transactions

@@ -4,7 +4,7 @@
 
 #include <csignal>
 
-namespace postroom::base {
+namespace postroom::base::assert_test {
 namespace {
 
 TEST(Assert, HeldConditionIsEvaluatedOnceAndGoesOn) {
@@ -20,4 +20,4 @@ TEST(AssertDeathTest, BrokenConditionPrintsItselfAndAborts) {
 }
 
 }  // namespace
-}  // namespace postroom::base
+}  // namespace postroom::base::assert_test

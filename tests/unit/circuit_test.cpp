@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace postroom {
+namespace postroom::circuit_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -71,4 +71,4 @@ TEST_F(CircuitTest, AMessageThatFailsByItsOwnFaultLeavesTheProbeToTheNext) {
 }
 
 }  // namespace
-}  // namespace postroom
+}  // namespace postroom::circuit_test

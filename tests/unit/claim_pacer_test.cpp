@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace postroom {
+namespace postroom::claim_pacer_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -83,4 +83,4 @@ TEST(ClaimPacer, FailuresBackOffAndAreNotHurriedByNudges) {
 }
 
 }  // namespace
-}  // namespace postroom
+}  // namespace postroom::claim_pacer_test

@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace postroom {
+namespace postroom::dispatch_queues_test {
 namespace {
 
 using testing::SizeIs;
@@ -62,4 +62,4 @@ TEST(DispatchQueues, TheFrontCanBeLookedAtAndPutBack) {
 }
 
 }  // namespace
-}  // namespace postroom
+}  // namespace postroom::dispatch_queues_test

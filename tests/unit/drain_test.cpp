@@ -3,7 +3,7 @@
 #include "postroom/outbox.hpp"
 #include "postroom/testing.hpp"
 
-namespace postroom {
+namespace postroom::drain_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -66,4 +66,4 @@ TEST_F(DrainTest, AMessageThatWasLostIsDeliveredAloneInTheEnd) {
 }
 
 }  // namespace
-}  // namespace postroom
+}  // namespace postroom::drain_test

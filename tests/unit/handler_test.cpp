@@ -15,7 +15,7 @@
 #include "postroom/testing.hpp"
 #include "queue/verdict.hpp"
 
-namespace postroom {
+namespace postroom::handler_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -207,4 +207,4 @@ TEST_F(Process, ATransactionalHandlerThatLostItsLeaseHasNoEffect) {
 }
 
 }  // namespace
-}  // namespace postroom
+}  // namespace postroom::handler_test

@@ -7,7 +7,7 @@
 #include "base/base64.hpp"
 #include "base/hex.hpp"
 
-namespace postroom::base {
+namespace postroom::base::hex_base64_test {
 namespace {
 
 TEST(Hex, EncodesLowerCase) {
@@ -80,4 +80,4 @@ RC_GTEST_PROP(Base64Property, WhatDecodesHasOneSpelling, ()) {
 }
 
 }  // namespace
-}  // namespace postroom::base
+}  // namespace postroom::base::hex_base64_test

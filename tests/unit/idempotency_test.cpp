@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace postroom {
+namespace postroom::idempotency_test {
 namespace {
 
 struct KeyCase {
@@ -119,4 +119,4 @@ TEST(NameBasedKey, IsVersionFive) {
 }
 
 }  // namespace
-}  // namespace postroom
+}  // namespace postroom::idempotency_test

@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace postroom::base {
+namespace postroom::base::identifier_test {
 namespace {
 
 using testing::AllOf;
@@ -57,4 +57,4 @@ TEST(Identifier, ComparesByteByByte) {
 }
 
 }  // namespace
-}  // namespace postroom::base
+}  // namespace postroom::base::identifier_test

@@ -9,7 +9,7 @@
 #include "postroom/error.hpp"
 #include "postroom/ids.hpp"
 
-namespace postroom {
+namespace postroom::ids_test {
 namespace {
 
 TEST(WorkItemId, SurvivesTheWayThroughUuidAndText) {
@@ -66,4 +66,4 @@ TEST(SystemClock, ShowsTheTimeOfDay) {
 }
 
 }  // namespace
-}  // namespace postroom
+}  // namespace postroom::ids_test

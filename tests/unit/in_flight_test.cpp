@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace postroom {
+namespace postroom::in_flight_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -87,4 +87,4 @@ TEST(InFlightTtl, AHandlerThatRunsTooLongIsGivenUp) {
 }
 
 }  // namespace
-}  // namespace postroom
+}  // namespace postroom::in_flight_test

@@ -11,7 +11,7 @@
 
 #include "postroom/log.hpp"
 
-namespace postroom {
+namespace postroom::log_observer_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -459,4 +459,4 @@ TEST(LogObserver, ConcurrentEventsAreAllWrittenAndAllInTheSummaries) {
 }
 
 }  // namespace
-}  // namespace postroom
+}  // namespace postroom::log_observer_test

@@ -11,7 +11,7 @@
 #include "postroom/error.hpp"
 #include "postroom/testing.hpp"
 
-namespace postroom {
+namespace postroom::memory_store_inbox_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -260,4 +260,4 @@ TEST_F(MemoryInboxTest, AMessageAckedElsewhereMakesTheTransactionThatMarksItConf
 }
 
 }  // namespace
-}  // namespace postroom
+}  // namespace postroom::memory_store_inbox_test

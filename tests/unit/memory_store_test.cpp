@@ -13,7 +13,7 @@
 #include "postroom/error.hpp"
 #include "postroom/testing.hpp"
 
-namespace postroom {
+namespace postroom::memory_store_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -565,4 +565,4 @@ TEST(MemoryStore, IsNamedByItsOptions) {
 }
 
 }  // namespace
-}  // namespace postroom
+}  // namespace postroom::memory_store_test

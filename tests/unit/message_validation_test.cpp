@@ -7,7 +7,7 @@
 
 #include "postroom/message.hpp"
 
-namespace postroom {
+namespace postroom::message_validation_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -200,4 +200,4 @@ TEST(MessageNames, DeadReasonsComeBackFromTheirText) {
 }
 
 }  // namespace
-}  // namespace postroom
+}  // namespace postroom::message_validation_test

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace postroom {
+namespace postroom::metrics_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -183,4 +183,4 @@ TEST(Metrics, ConcurrentEventsAreAllCounted) {
 }
 
 }  // namespace
-}  // namespace postroom
+}  // namespace postroom::metrics_test

@@ -7,7 +7,7 @@
 #include <thread>
 #include <utility>
 
-namespace postroom::base {
+namespace postroom::base::mutex_test {
 namespace {
 
 using std::chrono::steady_clock;
@@ -122,4 +122,4 @@ TEST(CondVar, StopEndsATimedWaitEarly) {
 }
 
 }  // namespace
-}  // namespace postroom::base
+}  // namespace postroom::base::mutex_test

@@ -13,7 +13,7 @@
 #include "postroom/log.hpp"
 #include "postroom/metrics.hpp"
 
-namespace postroom {
+namespace postroom::observing_guide_test {
 namespace {
 
 using testing::HasSubstr;
@@ -87,4 +87,4 @@ TEST(ObservingGuide, ItListsEveryFigure) {
 }
 
 }  // namespace
-}  // namespace postroom
+}  // namespace postroom::observing_guide_test

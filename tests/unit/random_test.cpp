@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-namespace postroom::base {
+namespace postroom::base::random_test {
 namespace {
 
 TEST(SeededRandom, GivesTheKnownNumbersOfItsSeed) {
@@ -78,7 +78,7 @@ TEST(SystemRandom, ForkedChildDrawsOtherNumbers) {
     }
     const Numbers mine = draw();
     Numbers theirs{};
-    EXPECT_EQ(read(pipe_ends[0], theirs.data(), sizeof theirs), ssize_t{sizeof theirs});
+    EXPECT_EQ(::read(pipe_ends[0], theirs.data(), sizeof theirs), ssize_t{sizeof theirs});
     int status = -1;
     EXPECT_EQ(waitpid(child, &status, 0), child);
     EXPECT_EQ(status, 0);
@@ -90,4 +90,4 @@ TEST(SystemRandom, ForkedChildDrawsOtherNumbers) {
 }
 
 }  // namespace
-}  // namespace postroom::base
+}  // namespace postroom::base::random_test

@@ -12,7 +12,7 @@
 
 #include "base/random.hpp"
 
-namespace postroom {
+namespace postroom::retry_policy_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -186,4 +186,4 @@ RC_GTEST_PROP(RetryPolicyProperty, WithoutJitterDelaysNeverShrink, ()) {
 }
 
 }  // namespace
-}  // namespace postroom
+}  // namespace postroom::retry_policy_test

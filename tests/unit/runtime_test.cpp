@@ -11,7 +11,7 @@
 #include "runtime/monotonic_clock.hpp"
 #include "runtime/worker_pool.hpp"
 
-namespace postroom {
+namespace postroom::runtime_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -110,4 +110,4 @@ TEST(DispatcherStress, AThousandStartsAndStopsWithThreadsThatWriteLoseNothing) {
 }
 
 }  // namespace
-}  // namespace postroom
+}  // namespace postroom::runtime_test

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace postroom {
+namespace postroom::settler_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -80,4 +80,4 @@ TEST_F(SettlerTest, ARefusedBatchComesAgainOneByOne) {
 }
 
 }  // namespace
-}  // namespace postroom
+}  // namespace postroom::settler_test

@@ -6,7 +6,7 @@
 
 #include "base/hex.hpp"
 
-namespace postroom::base {
+namespace postroom::base::sha256_test {
 namespace {
 
 TEST(Sha256, MatchesThePublishedVectors) {
@@ -50,4 +50,4 @@ TEST(ConstantTimeEqual, ComparesBytesAndLength) {
 }
 
 }  // namespace
-}  // namespace postroom::base
+}  // namespace postroom::base::sha256_test

@@ -18,7 +18,7 @@
 #include "support/temp_dir.hpp"
 #include "support/wait_until.hpp"
 
-namespace postroom::test {
+namespace postroom::test::support_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -226,4 +226,4 @@ TEST(WaitUntil, AsksOnceMoreAfterTheTimeIsUp) {
 }
 
 }  // namespace
-}  // namespace postroom::test
+}  // namespace postroom::test::support_test

@@ -22,7 +22,7 @@ enum class Nameless { one };
 
 }  // namespace shop
 
-namespace postroom {
+namespace postroom::topic_test {
 namespace {
 
 std::string taken_as_argument(const TopicName& topic) { return topic.str(); }
@@ -109,4 +109,4 @@ static_assert(AggregateType::global() == AggregateType("__GLOBAL__"));
 #endif
 
 }  // namespace
-}  // namespace postroom
+}  // namespace postroom::topic_test

@@ -15,7 +15,7 @@
 
 #include "base/random.hpp"
 
-namespace postroom::base {
+namespace postroom::base::ulid_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -181,4 +181,4 @@ TEST(UlidGenerator, ForkedChildMakesOtherIds) {
 }
 
 }  // namespace
-}  // namespace postroom::base
+}  // namespace postroom::base::ulid_test

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <string>
 
-namespace postroom::base {
+namespace postroom::base::utf8_test {
 namespace {
 
 using namespace std::string_literals;
@@ -115,4 +115,4 @@ RC_GTEST_PROP(Utf8Property, TruncationIsTheLongestValidPrefixInTheLimit, ()) {
 }
 
 }  // namespace
-}  // namespace postroom::base
+}  // namespace postroom::base::utf8_test

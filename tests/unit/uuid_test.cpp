@@ -9,7 +9,7 @@
 
 #include "base/random.hpp"
 
-namespace postroom::base {
+namespace postroom::base::uuid_test {
 namespace {
 
 Uuid uuid(std::string_view text) { return Uuid::parse(text).value(); }
@@ -134,4 +134,4 @@ RC_GTEST_PROP(WorkItemUuidProperty, RoundTripsAndSortsBySeq,
 }
 
 }  // namespace
-}  // namespace postroom::base
+}  // namespace postroom::base::uuid_test

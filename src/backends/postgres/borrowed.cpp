@@ -10,9 +10,6 @@ namespace postroom::postgres {
 
 namespace {
 
-constexpr int text_results = 0;
-constexpr int binary_results = 1;
-
 [[noreturn]] void refuse(const char* what) { throw Error(ErrorKind::misuse, what); }
 
 // A caller may be in the middle of something that a statement of ours would break.

@@ -15,7 +15,6 @@ namespace postroom::postgres {
 namespace {
 
 constexpr int version_min = 150000;
-constexpr int text_results = 0;
 constexpr const char* begin_statement = "BEGIN ISOLATION LEVEL READ COMMITTED";
 
 bool succeeded(const PGresult* result) {

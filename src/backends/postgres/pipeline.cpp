@@ -11,7 +11,6 @@ namespace postroom::postgres {
 
 namespace {
 
-constexpr int binary_results = 1;
 constexpr std::size_t prepared_max = 200;  // further statements are parsed each time
 
 }  // namespace

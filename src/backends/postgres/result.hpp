@@ -10,6 +10,10 @@
 
 namespace postroom::postgres {
 
+// The forms in which libpq can be asked for a result.
+inline constexpr int text_results = 0;
+inline constexpr int binary_results = 1;
+
 struct ClearResult {
     void operator()(PGresult* result) const { PQclear(result); }
 };

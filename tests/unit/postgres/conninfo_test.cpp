@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace postroom::postgres {
+namespace postroom::postgres::conninfo_test {
 namespace {
 
 std::string setting(const std::string& conninfo, const std::string& keyword,
@@ -48,4 +48,4 @@ TEST(PostgresConninfo, ABadStringIsRefusedWithoutRepeatingIt) {
 }
 
 }  // namespace
-}  // namespace postroom::postgres
+}  // namespace postroom::postgres::conninfo_test

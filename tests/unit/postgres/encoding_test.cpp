@@ -7,7 +7,7 @@
 
 #include "backends/postgres/errors.hpp"
 
-namespace postroom::postgres {
+namespace postroom::postgres::encoding_test {
 namespace {
 
 using namespace std::string_literals;
@@ -75,4 +75,4 @@ TEST(PostgresErrors, EachSqlstateTellsWhatToDoNext) {
 }
 
 }  // namespace
-}  // namespace postroom::postgres
+}  // namespace postroom::postgres::encoding_test

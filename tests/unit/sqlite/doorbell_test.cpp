@@ -10,7 +10,7 @@
 #include "postroom/error.hpp"
 #include "support/temp_dir.hpp"
 
-namespace postroom::sqlite {
+namespace postroom::sqlite::doorbell_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -78,4 +78,4 @@ TEST(SqliteDoorbellWithoutFile, SleepsUntilTheTimeout) {
 }
 
 }  // namespace
-}  // namespace postroom::sqlite
+}  // namespace postroom::sqlite::doorbell_test

@@ -16,7 +16,7 @@
 #include "postroom/error.hpp"
 #include "support/temp_dir.hpp"
 
-namespace postroom::sqlite {
+namespace postroom::sqlite::driver_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -297,4 +297,4 @@ TEST_F(BorrowedSqlite, ABusyFileIsAConflictAtOnce) {
 TEST_F(BorrowedSqlite, NullIsRefused) { EXPECT_THROW(borrow(nullptr), std::invalid_argument); }
 
 }  // namespace
-}  // namespace postroom::sqlite
+}  // namespace postroom::sqlite::driver_test

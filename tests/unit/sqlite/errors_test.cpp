@@ -15,7 +15,7 @@
 #include "postroom/error.hpp"
 #include "support/temp_dir.hpp"
 
-namespace postroom::sqlite {
+namespace postroom::sqlite::errors_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -134,4 +134,4 @@ TEST(SqliteErrors, AHandleOfAnotherTransactionIsMisuse) {
 }
 
 }  // namespace
-}  // namespace postroom::sqlite
+}  // namespace postroom::sqlite::errors_test

@@ -10,7 +10,7 @@
 #include "postroom/outbox.hpp"
 #include "support/temp_dir.hpp"
 
-namespace postroom::sqlite {
+namespace postroom::sqlite::transaction_test {
 namespace {
 
 class SqliteTransaction : public testing::Test {
@@ -73,4 +73,4 @@ TEST_F(SqliteTransaction, AScriptRunByHandCountsAsDeployed) {
 }
 
 }  // namespace
-}  // namespace postroom::sqlite
+}  // namespace postroom::sqlite::transaction_test
