@@ -25,7 +25,7 @@ bool DispatchCore::is_lonely(const Message& message) const { return message.lost
 // that cannot be settled: they are held in memory like the messages.
 std::size_t DispatchCore::claim_room() const {
     const std::size_t unsettled = settler_.size() + settling_;
-    if (closing_ || lonely_ || alone_ || queues_.cold_size() >= options_.batch ||
+    if (closing_ || lonely_ || alone_ || queues_.cold_ready() >= options_.batch ||
         unsettled >= options_.hot_capacity + options_.cold_capacity)
         return 0;
     return queues_.cold_room();

@@ -1,6 +1,7 @@
 // DispatchQueues: what waits for a worker: the hot queue (handed over by writers of this process)
 // and the cold queue (claimed), both bounded. Draining is fair: two hot ones, then a cold one, so
-// that neither a busy writer nor a long backlog starves the other. Pure.
+// that neither a busy writer nor a long backlog starves the other. A message that cannot be handled
+// yet is parked, lets others pass, and keeps its place in the bounds. Pure.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +27,7 @@ public:
 
     // Room in the hot queue is taken before a message is written and used, or given back, after.
     bool reserve_hot(std::size_t count) {
-        if (hot_.size() + reserved_ + count > hot_capacity_) return false;
+        if (hot_size() + reserved_ + count > hot_capacity_) return false;
         reserved_ += count;
         return true;
     }
@@ -37,16 +38,26 @@ public:
         hot_.push_back(std::move(message));
     }
 
-    std::size_t cold_room() const { return cold_capacity_ - cold_.size(); }
+    std::size_t cold_room() const { return cold_capacity_ - cold_size(); }
     void push_cold(Message message) { cold_.push_back(std::move(message)); }
 
-    // Back to where it came from: it cannot be handled right now.
-    void push_front(QueuedMessage queued) {
-        (queued.path == Path::hot ? hot_ : cold_).push_front(std::move(queued.message));
+    void park(QueuedMessage queued) {
+        if (queued.path == Path::hot) ++parked_hot_;
+        parked_.push_back(std::move(queued));
+    }
+    std::optional<QueuedMessage> pop_parked() {
+        if (parked_.empty()) return std::nullopt;
+        QueuedMessage out = std::move(parked_.front());
+        parked_.pop_front();
+        if (out.path == Path::hot) --parked_hot_;
+        return out;
     }
 
-    std::size_t hot_size() const { return hot_.size(); }
-    std::size_t cold_size() const { return cold_.size(); }
+    // With those that are parked.
+    std::size_t hot_size() const { return hot_.size() + parked_hot_; }
+    std::size_t cold_size() const { return cold_.size() + parked_.size() - parked_hot_; }
+    // Claimed, and waiting for nothing but a worker.
+    std::size_t cold_ready() const { return cold_.size(); }
 
     // The next in turn; with `cold_only` the hot queue is left alone.
     std::optional<QueuedMessage> pop(bool cold_only = false) {
@@ -69,6 +80,8 @@ public:
     // Everything that waits, for giving it back.
     std::vector<Message> drain() {
         std::vector<Message> out;
+        while (std::optional<QueuedMessage> queued = pop_parked())
+            out.push_back(std::move(queued->message));
         while (std::optional<QueuedMessage> queued = pop())
             out.push_back(std::move(queued->message));
         return out;
@@ -86,6 +99,8 @@ private:
     const std::size_t cold_capacity_;
     std::deque<Message> hot_;
     std::deque<Message> cold_;
+    std::deque<QueuedMessage> parked_;
+    std::size_t parked_hot_ = 0;
     std::size_t reserved_ = 0;
     unsigned turn_ = 0;
 };

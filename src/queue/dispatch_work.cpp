@@ -19,6 +19,8 @@ bool DispatchCore::lonely_may_start() const {
 
 std::optional<QueuedMessage> DispatchCore::next_message() {
     if (closing_ || alone_) return std::nullopt;
+    if (running_async_ < options_.async_max)
+        if (std::optional<QueuedMessage> parked = queues_.pop_parked()) return parked;
     if (!lonely_) return queues_.pop();
     if (!lonely_may_start()) return queues_.pop(/*cold_only=*/true);
     return QueuedMessage{.message = *std::exchange(lonely_, std::nullopt), .path = Path::cold};
@@ -40,8 +42,8 @@ std::optional<Work> DispatchCore::take(Instant now) {
             if (!queued) break;
             const Routes::Route* const route = routes_.find(queued->message);
             if (route != nullptr && route->async && running_async_ >= options_.async_max) {
-                queues_.push_front(std::move(*queued));
-                break;
+                queues_.park(std::move(*queued));
+                continue;
             }
             work = start(std::move(*queued), now, unroutable);
         }

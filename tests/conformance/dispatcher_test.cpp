@@ -248,6 +248,34 @@ TEST_P(DispatcherLaw, AnAsynchronousDeliveryIsSettledFromAnotherThread) {
     EXPECT_THAT(get(dropped).last_error, HasSubstr("dropped"));
 }
 
+TEST_P(DispatcherLaw, AnAsynchronousTopicAtItsLimitHoldsUpNoOther) {
+    std::vector<WorkItemId> slow;
+    for (int i = 0; i < 5; ++i) slow.push_back(put({.topic = "slow"}));
+    const WorkItemId quick_one = put({.topic = "quick"});
+    std::mutex mutex;
+    std::vector<Delivery> kept;
+    std::atomic<std::size_t> given = 0;
+    DispatcherOptions options = quick();
+    options.async_max = 2;
+    Dispatcher dispatcher(store(), options);
+    dispatcher.routes().on_async("slow", [&](Delivery delivery) {
+        const std::lock_guard lock(mutex);
+        kept.push_back(std::move(delivery));
+        ++given;
+    });
+    dispatcher.on("quick", [](const Message&) {});
+    dispatcher.start();
+    EXPECT_TRUE(eventually_state(quick_one, State::done));
+    EXPECT_TRUE(eventually([&] { return given == 2; }));
+    for (std::size_t next = 0; next < slow.size(); ++next) {
+        ASSERT_TRUE(eventually([&] { return given > next; }));
+        const std::lock_guard lock(mutex);
+        EXPECT_LE(given, next + 2);
+        kept[next].done();
+    }
+    for (const WorkItemId& id : slow) EXPECT_TRUE(eventually_state(id, State::done));
+}
+
 TEST_P(DispatcherLaw, AnOutcomeAfterTheDispatcherIsGoneHasNoEffect) {
     const WorkItemId id = put();
     std::optional<Delivery> kept;

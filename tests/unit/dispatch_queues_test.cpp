@@ -48,17 +48,40 @@ TEST(DispatchQueues, TheHotQueueCanBeLeftAlone) {
     EXPECT_THAT(queues.drain(), SizeIs(1));
 }
 
-TEST(DispatchQueues, TheFrontCanBeLookedAtAndPutBack) {
+TEST(DispatchQueues, TheFrontCanBeLookedAt) {
     DispatchQueues queues(10, 10);
     EXPECT_EQ(queues.front(Path::cold), nullptr);
     queues.push_cold(message("a"));
     queues.push_cold(message("b"));
     EXPECT_EQ(queues.front(Path::cold)->topic, "a");
     EXPECT_EQ(queues.front(Path::hot), nullptr);
-    queues.push_front(*queues.pop_from(Path::cold));
     EXPECT_EQ(queues.pop_from(Path::cold)->message.topic, "a");
     EXPECT_EQ(queues.pop_from(Path::cold)->message.topic, "b");
     EXPECT_FALSE(queues.pop_from(Path::cold).has_value());
+}
+
+TEST(DispatchQueues, AParkedMessageLetsOthersPassAndKeepsItsPlaceInTheBounds) {
+    DispatchQueues queues(2, 3);
+    ASSERT_TRUE(queues.reserve_hot(1));
+    queues.push_hot(message("hot"));
+    queues.push_cold(message("a"));
+    queues.push_cold(message("b"));
+    queues.park(*queues.pop_from(Path::hot));
+    queues.park(*queues.pop_from(Path::cold));
+    EXPECT_EQ(queues.hot_size(), 1U);
+    EXPECT_EQ(queues.cold_size(), 2U);
+    EXPECT_EQ(queues.cold_ready(), 1U);
+    EXPECT_EQ(queues.cold_room(), 1U);
+    EXPECT_FALSE(queues.reserve_hot(2));
+    EXPECT_EQ(queues.pop()->message.topic, "b");
+    EXPECT_FALSE(queues.pop().has_value());
+    const std::optional<QueuedMessage> first = queues.pop_parked();
+    EXPECT_EQ(first->message.topic, "hot");
+    EXPECT_EQ(first->path, Path::hot);
+    EXPECT_EQ(queues.hot_size(), 0U);
+    EXPECT_THAT(queues.drain(), SizeIs(1));
+    EXPECT_EQ(queues.cold_size(), 0U);
+    EXPECT_FALSE(queues.pop_parked().has_value());
 }
 
 }  // namespace

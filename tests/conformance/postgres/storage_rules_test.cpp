@@ -469,5 +469,34 @@ TEST(StorageRuleCrash, LeasesAndMarksAreForgottenTogether) {
     EXPECT_EQ(std::count(results.begin(), results.end(), Settled::lost), 150);
 }
 
+// The handler that held it may still be at work.
+TEST(StorageRuleCrash, AfterLostLeasesAnOrderingKeyRestsForTheLongestLease) {
+    PrivatePostgres postgres;
+    const PostgresDatabase database(postgres.server());
+    const auto store = postgres::open_store(database.url(), {.deploy_schema = true});
+    NewMessage first = message();
+    first.ordering_key = "k";
+    const std::vector<NewMessage> messages{first, first, message()};
+    store->enqueue(nullptr, messages);
+    const ClaimRequest all{.owner = OwnerToken::generate(), .lease = 4s, .batch = 10};
+    ASSERT_EQ(store->claim(Queue::outbox, all).size(), 2U);
+
+    postgres.crash_restart();
+    const ClaimRequest hasty{.owner = OwnerToken::generate(), .lease = 1ms, .batch = 10};
+    const auto lost_at = std::chrono::steady_clock::now();
+    const auto unordered = store->claim(Queue::outbox, hasty);
+    ASSERT_EQ(unordered.size(), 1U);
+    EXPECT_EQ(unordered[0].ordering_key, "");
+    std::vector<Message> ordered;
+    while (ordered.empty() && std::chrono::steady_clock::now() < lost_at + 60s) {
+        std::this_thread::sleep_for(20ms);
+        ordered = store->claim(Queue::outbox, all);
+        std::erase_if(ordered, [](const Message& m) { return m.ordering_key.empty(); });
+    }
+    EXPECT_GE(std::chrono::steady_clock::now() - lost_at, 4s);
+    ASSERT_EQ(ordered.size(), 1U);
+    EXPECT_EQ(ordered[0].ordering_key, "k");
+}
+
 }  // namespace
 }  // namespace postroom::test

@@ -120,7 +120,7 @@ CREATE TRIGGER "{queue}_waiting_passed" AFTER UPDATE OF frees_key, ordering_key 
     EXECUTE FUNCTION {note_turn}();
 
 -- Leases of claims. Unlogged: a claim writes no WAL and waits for no flush. After a crash or a fail-over the
--- table is empty, and nothing needs to notice: every message is simply claimable again.
+-- table is empty, and every message is claimable again; those with an ordering key once all lost leases are over.
 CREATE UNLOGGED TABLE {lease} (
     seq          bigint NOT NULL,
     lease_id     bigint NOT NULL,
@@ -143,3 +143,8 @@ CREATE UNLOGGED SEQUENCE {born_mark};    -- no message born leased below
 CREATE UNLOGGED SEQUENCE {look_at};      -- when to look for late commits and expired leases next
 CREATE UNLOGGED SEQUENCE {full_look_at}; -- when to do so from the first number on
 CREATE UNLOGGED SEQUENCE {lease_due};    -- no lease runs out before
+-- From when on messages with an ordering key are claimed. Without a value the leases were lost: a handler may still
+-- be at work on the first of a key, and the next one must not overtake it.
+CREATE UNLOGGED SEQUENCE {ordered_from};
+SELECT setval('{ordered_from}', 1);
+CREATE SEQUENCE {longest_lease};         -- of all claims; survives a crash

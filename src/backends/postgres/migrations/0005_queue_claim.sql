@@ -66,6 +66,28 @@ BEGIN
          ORDER BY c.available_at, c.seq LIMIT in_room FOR UPDATE SKIP LOCKED);
 END $$;
 
+-- Whether messages with an ordering key may be claimed at in_at; for claims only, under the claim lock. After the
+-- leases were lost they wait for as long as one of them can have lasted.
+CREATE FUNCTION {leases_known}(in_at timestamptz, in_lease_us bigint) RETURNS boolean LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    at_ms CONSTANT bigint := (extract(epoch FROM in_at) * 1000)::bigint;
+    longest_ms bigint := greatest(1, in_lease_us / 1000);
+    ordered_from bigint := pg_sequence_last_value('{ordered_from}');
+BEGIN
+    IF longest_ms > coalesce(pg_sequence_last_value('{longest_lease}'), 0) THEN
+        PERFORM setval('{longest_lease}', longest_ms);
+        -- This must be known after a crash, so this one claim waits for the flush.
+        PERFORM set_config('synchronous_commit', 'on', true);
+    END IF;
+    IF ordered_from IS NULL THEN
+        ordered_from := at_ms + pg_sequence_last_value('{longest_lease}');
+        PERFORM setval('{ordered_from}', ordered_from);
+    END IF;
+    RETURN ordered_from <= at_ms;
+END $$;
+
 CREATE FUNCTION {do_claim}(in_owner uuid, in_lease_id bigint, in_lease_us bigint, in_batch bigint,
                            in_turn bigint, in_relaxed boolean)
 RETURNS bigint LANGUAGE plpgsql VOLATILE
@@ -159,7 +181,8 @@ BEGIN
     IF room > 0 AND ((SELECT t.id FROM {turn} t ORDER BY t.id LIMIT 1) IS NOT NULL
                      OR (SELECT w.seq FROM {waiting} w
                           WHERE w.state = 0 AND w.ordering_key IS NOT NULL AND NOT w.behind AND w.available_at <= at
-                          ORDER BY w.available_at, w.seq LIMIT 1) IS NOT NULL) THEN
+                          ORDER BY w.available_at, w.seq LIMIT 1) IS NOT NULL)
+       AND {leases_known}(at, in_lease_us) THEN
         ordered := {line_up}(at, room);
     END IF;
     due_share := least(cardinality(due) + cardinality(ordered), (room + in_turn / 4) / 2);
