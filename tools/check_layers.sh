@@ -15,7 +15,7 @@ find . -type f \( -name '*.cpp' -o -name '*.hpp' \) -print0 | sort -z | xargs -0
     BEGIN {
         allowed["base"]     = ""
         allowed["queue"]    = "base"
-        allowed["runtime"]  = "base queue"
+        allowed["runtime"]  = "base queue tenancy"
         allowed["outbox"]   = "base queue"
         allowed["inbox"]    = "base queue"
         allowed["sql"]      = "base queue"

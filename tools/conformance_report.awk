@@ -89,7 +89,7 @@ END {
     print "# Conformance"
     print ""
     print "Written by `tools/conformance_report.sh` from the names of the tests; a test fails when it is stale."
-    print "Every test listed here runs with `make test`, on each of the backends named beside it."
+    print "Every test listed here runs with `make test`, on each of the backends named beside it; on Mysql with `make test-full`."
     print ""
     print "PostgresFunctions is PostgreSQL through the SQL functions `infra.outbox_*` and `infra.inbox_*`, PgBouncer is"
     print "PostgreSQL through a transaction pooler. A test without backends concerns code that knows no database."

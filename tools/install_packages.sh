@@ -42,6 +42,13 @@ if [[ " ${missing[*]} " == *" postgresql-15 "* ]]; then
     echo "create_main_cluster = false" |
         "${as_root[@]}" tee "$cluster_config/no-main-cluster.conf" >/dev/null
 fi
+# Nor must any other package start its server (RabbitMQ would, on port 5672).
+policy=/usr/sbin/policy-rc.d
+if [[ ! -e $policy ]]; then
+    trap '"${as_root[@]}" rm -f "$policy"' EXIT
+    printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" tee "$policy" >/dev/null
+    "${as_root[@]}" chmod 755 "$policy"
+fi
 "${as_root[@]}" apt-get update
 "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
     -o Dpkg::Options::=--force-confold "${missing[@]}"

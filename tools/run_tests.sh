@@ -70,10 +70,11 @@ run_ctest() {
 
 step "packages" tools/install_packages.sh || finish
 
-if step "build: release" build release; then run_ctest release; fi
-
+# The full run adds a real MySQL and a Galera cluster to the release tests, and chaos to those with sanitizers.
 full=
 if [[ $POSTROOM_TEST_SCALE == 1 ]]; then full=-full; fi
+
+if step "build: release" build release; then run_ctest "release$full"; fi
 if step "build: asan" build asan; then run_ctest "asan$full"; fi
 if step "build: tsan" build tsan threaded_tests; then run_ctest tsan; fi
 step "build: clang" build clang product

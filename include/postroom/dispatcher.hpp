@@ -14,8 +14,14 @@
 // handler.hpp). Memory is bounded by the capacities below: when handlers are slow, messages wait in
 // the database.
 //
-// Lifetime: the store must outlive the dispatcher. close() or the destructor end it.
-// Thread safety: routes and interceptors are registered, and start() and close() called, by one
+// One dispatcher serves one store or, through a StoreProvider, as many as there are, with the same
+// threads: each store has queues, circuits and a back-off of its own, so one that is down or slow
+// does not hold up the others. Options that speak of capacities are for each store. A store that is
+// removed while the dispatcher runs is no longer claimed from; its messages at hand are released,
+// its handlers finish.
+//
+// Lifetime: the store or the provider must outlive the dispatcher. close() or the destructor end
+// it. Thread safety: routes and interceptors are registered, and start() and close() called, by one
 // thread, which is not one that runs a handler; everything else may be called from any thread.
 #pragma once
 
@@ -30,7 +36,9 @@
 #include "postroom/handler.hpp"
 #include "postroom/observer.hpp"
 #include "postroom/retry_policy.hpp"
+#include "postroom/selection.hpp"
 #include "postroom/store.hpp"
+#include "postroom/store_provider.hpp"
 
 namespace postroom {
 
@@ -70,6 +78,13 @@ struct DispatcherOptions {
     Duration purge_interval = std::chrono::minutes{10};
     std::optional<Duration> retention{};  // none: outbox 7 days, inbox 30 days; zero: never purge
 
+    // Of many stores: which is polled next; nullptr: RoundRobin.
+    std::shared_ptr<const SelectionStrategy> strategy{};
+    // Threads for the calls of stores, whatever their number. A single store needs no more than 4.
+    std::uint32_t store_threads = 8;
+    // A store in which nothing waits, and whose doorbell misses nothing, is polled this often.
+    Duration quiet_poll_interval = std::chrono::minutes{5};
+
     Observer* observer = nullptr;  // must outlive the dispatcher
     Random* random = nullptr;      // nullptr: the system's. Must outlive the dispatcher
 };
@@ -77,9 +92,9 @@ struct DispatcherOptions {
 // Throws std::invalid_argument or std::out_of_range naming the option and its limit.
 void validate(const DispatcherOptions& options, const Limits& limits);
 
-class DispatchCore;
-
+// Of all stores together.
 struct DispatcherStatus {
+    std::size_t stores = 0;
     std::size_t hot_depth = 0;
     std::size_t cold_depth = 0;
     std::size_t running = 0;    // handlers called and not finished, asynchronous ones included
@@ -92,6 +107,8 @@ class Dispatcher {
 public:
     // Throws as validate() does.
     explicit Dispatcher(Store& store, const DispatcherOptions& options = {});
+    // Over all stores of `stores`, those that come later included.
+    explicit Dispatcher(StoreProvider& stores, const DispatcherOptions& options = {});
     ~Dispatcher();
     Dispatcher(const Dispatcher&) = delete;
     Dispatcher& operator=(const Dispatcher&) = delete;
@@ -134,17 +151,15 @@ public:
     void nudge();
 
     DispatcherStatus status() const;
+    // The same in every store.
     const OwnerToken& owner() const;
 
 private:
-    class Threads;
+    class Crew;
 
     void require_unstarted(const char* what) const;
 
-    Store& store_;
-    const std::shared_ptr<DispatchCore> core_;
-    std::unique_ptr<Threads> threads_;
-    bool closed_ = false;
+    const std::unique_ptr<Crew> crew_;
 };
 
 }  // namespace postroom

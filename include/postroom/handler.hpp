@@ -62,8 +62,11 @@ public:
 // What a handler is given beside the message.
 class HandlerContext {
 public:
-    HandlerContext(std::stop_token stop, Transaction* transaction)
-        : stop_(std::move(stop)), transaction_(transaction) {}
+    HandlerContext(std::stop_token stop, Transaction* transaction, std::string_view store = {})
+        : stop_(std::move(stop)), transaction_(transaction), store_(store) {}
+
+    // The id of the store that the message is from.
+    std::string_view store() const { return store_; }
 
     // Requested when the lease was lost, the handler's time is up or the worker stops; long
     // handlers look at it. Callbacks on it must be quick: others' leases wait for them.
@@ -76,6 +79,7 @@ public:
 private:
     std::stop_token stop_;
     Transaction* transaction_;
+    std::string_view store_;
 };
 
 // What became of a message in its handler. Returning and throwing say the same.
@@ -104,12 +108,15 @@ class Delivery {
 public:
     using Settle = std::function<void(Verdict)>;
 
-    Delivery(std::shared_ptr<const Message> message, std::stop_token stop, Settle settle);
+    Delivery(std::shared_ptr<const Message> message, std::stop_token stop, Settle settle,
+             std::string store = {});
     Delivery(Delivery&& other) noexcept;
     Delivery& operator=(Delivery&& other) noexcept;
     ~Delivery();
 
     const Message& message() const { return *message_; }
+    // The id of the store that it is from.
+    const std::string& store() const { return store_; }
     // Requested when the lease was lost or the dispatcher stops.
     const std::stop_token& stop() const { return stop_; }
 
@@ -126,6 +133,7 @@ private:
     std::shared_ptr<const Message> message_;
     std::stop_token stop_;
     Settle settle_;  // empty: settled, or moved from
+    std::string store_;
 };
 
 // Interceptor: runs around every handler, for audit, logging, tracing.
@@ -167,6 +175,7 @@ public:
         BatchHandler batch{};
         std::uint32_t batch_max = 1;
         AsyncHandler async{};
+        std::string destination{};  // on_matching(): whose circuit it has
     };
 
     // `handler` is called with (const Message&) or (const Message&, HandlerContext&). Without an
@@ -217,11 +226,21 @@ public:
     Routes& on_async(const AggregateType& aggregate_type, const TopicName& topic,
                      AsyncHandler handler);
 
+    // As on_batch(), for every topic that `pattern` matches, of whatever aggregate type, and that
+    // no handler of its own takes: '*' stands for any characters, none too. The first registered
+    // pattern that matches counts. With a `destination` all these topics share its circuit, unless
+    // DispatcherOptions::topics names another.
+    Routes& on_matching(std::string pattern, std::uint32_t batch_max, BatchHandler handler,
+                        std::string destination = {});
+
     // nullptr when nobody handles it.
     const Route* find(const Message& message) const;
     const Route* find(const std::string& aggregate_type, const std::string& topic) const;
+    // That of the first pattern that matches; nullptr when there is none.
+    const std::string* destination(std::string_view topic) const;
 
 private:
+    const Route* find_matching(std::string_view topic) const;
     Routes& add(const AggregateType& aggregate_type, const TopicName& topic, Route route);
 
     template <class F>
@@ -264,6 +283,7 @@ private:
     }
 
     std::map<std::pair<std::string, std::string>, Route> routes_;
+    std::vector<std::pair<std::string, Route>> patterns_;  // in order of registration
 };
 
 // What becomes of a message that nobody handles.

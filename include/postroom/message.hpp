@@ -65,6 +65,8 @@ struct Limits {
     std::uint32_t batch_max = 10'000;             // of a claim, a purge, a reap
     Duration lease_max = std::chrono::hours{24};  // longer work renews its lease
     Duration delay_max = std::chrono::hours{24 * 3650};
+
+    bool operator==(const Limits&) const = default;
 };
 
 // A message to be sent. Text fields hold UTF-8 without NUL; the payload holds any bytes.

@@ -14,6 +14,7 @@
 #include <string>
 
 #include "postroom/clock.hpp"
+#include "postroom/connection_budget.hpp"
 #include "postroom/message.hpp"
 #include "postroom/schema.hpp"
 #include "postroom/store.hpp"
@@ -53,6 +54,11 @@ struct OpenOptions {
     // The connection goes through a transaction pooler (PgBouncer): no prepared statements, no
     // session state.
     bool pooled = false;
+
+    // Shared with other stores: how many connections all of them may have open together.
+    std::shared_ptr<ConnectionBudget> budget{};
+
+    bool operator==(const OpenOptions&) const = default;
 };
 
 // Throws std::invalid_argument for a bad URL or name, Error{unavailable} when the database cannot

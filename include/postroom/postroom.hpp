@@ -2,6 +2,8 @@
 #pragma once
 
 #include "postroom/clock.hpp"
+#include "postroom/connection_budget.hpp"
+#include "postroom/discovery.hpp"
 #include "postroom/dispatcher.hpp"
 #include "postroom/error.hpp"
 #include "postroom/handler.hpp"
@@ -15,8 +17,13 @@
 #include "postroom/open_store.hpp"
 #include "postroom/outbox.hpp"
 #include "postroom/retry_policy.hpp"
+#include "postroom/router.hpp"
 #include "postroom/schema.hpp"
+#include "postroom/selection.hpp"
+#include "postroom/service.hpp"
+#include "postroom/sink.hpp"
 #include "postroom/store.hpp"
+#include "postroom/store_provider.hpp"
 #include "postroom/topic.hpp"
 #include "postroom/transaction.hpp"
 #include "postroom/webhooks.hpp"

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -128,7 +129,11 @@ struct PurgeResult {
 // Doorbell: how processes on one database tell each other that there is something to claim. A hint
 // only: rings are lost and come for nothing, and correctness rests on polling.
 //
-// Thread safety: ring() may be called concurrently; wait() by one thread at a time.
+// A thread that waits on one bell calls wait(). A thread that watches many calls listen() once for
+// each, which may take as long as connecting does, and then look() from time to time, or when
+// descriptor() is readable.
+//
+// Thread safety: ring() may be called concurrently; the others by one thread at a time.
 class Doorbell {
 public:
     Doorbell() = default;
@@ -143,6 +148,24 @@ public:
     // True when it was rung, or the database changed, since the last call; false after `timeout` or
     // when `stop` was requested. Throws Error{unavailable} when it cannot hear: then poll.
     virtual bool wait(Duration timeout, std::stop_token stop) = 0;
+
+    // Gets ready for look(). Throws Error{unavailable} when it cannot, or `stop` came first. To be
+    // called again after look() has thrown.
+    virtual void listen(std::stop_token stop);
+
+    // As wait() without waiting. Quick, and needs no connection that listen() has not opened.
+    virtual bool look();
+
+    // A file descriptor that is readable when look() has something to tell; -1: there is none.
+    virtual int descriptor() const;
+
+    // How long until something in the queue becomes claimable by the passing of time (a due time, a
+    // retry, a lease that runs out): zero also when there may be something now, Duration::max()
+    // when there is nothing of that kind. A bell has it if look() notices every commit by whoever:
+    // then a queue need not be polled before. May be called from any thread while the store lives;
+    // throws as the store does. Empty: poll.
+    using Forecast = std::function<Duration()>;
+    virtual Forecast forecast() const;
 };
 
 // HotPath: the way from a committed enqueue to a dispatcher in the same process, without a claim.

@@ -4,14 +4,19 @@
 
 namespace postroom {
 
-Delivery::Delivery(std::shared_ptr<const Message> message, std::stop_token stop, Settle settle)
-    : message_(std::move(message)), stop_(std::move(stop)), settle_(std::move(settle)) {}
+Delivery::Delivery(std::shared_ptr<const Message> message, std::stop_token stop, Settle settle,
+                   std::string store)
+    : message_(std::move(message)),
+      stop_(std::move(stop)),
+      settle_(std::move(settle)),
+      store_(std::move(store)) {}
 
 // A std::function that was moved from is unspecified, not empty.
 Delivery::Delivery(Delivery&& other) noexcept
     : message_(std::move(other.message_)),
       stop_(std::move(other.stop_)),
-      settle_(std::exchange(other.settle_, nullptr)) {}
+      settle_(std::exchange(other.settle_, nullptr)),
+      store_(std::move(other.store_)) {}
 
 Delivery& Delivery::operator=(Delivery&& other) noexcept {
     if (this != &other) {
@@ -19,6 +24,7 @@ Delivery& Delivery::operator=(Delivery&& other) noexcept {
         message_ = std::move(other.message_);
         stop_ = std::move(other.stop_);
         settle_ = std::exchange(other.settle_, nullptr);
+        store_ = std::move(other.store_);
     }
     return *this;
 }

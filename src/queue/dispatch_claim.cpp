@@ -45,6 +45,7 @@ Instant DispatchCore::claim_step(Instant now, std::stop_token stop) {
             options_.queue, {.owner = owner_, .lease = options_.lease, .batch = step.claim_count},
             stop);
     } catch (const std::exception& error) {
+        last_claimed_ = 0;
         store_failed("claim", error.what());
         const base::MutexLock lock(mutex_);
         const Instant failed_at = clock_.now();
@@ -52,6 +53,7 @@ Instant DispatchCore::claim_step(Instant now, std::stop_token stop) {
         return pacer_.next(failed_at, 1).wait_until;
     }
     const std::size_t count = claimed.size();
+    last_claimed_ = count;
     std::size_t useful = 0;
     std::vector<Message> unroutable;
     {

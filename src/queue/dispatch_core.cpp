@@ -27,6 +27,8 @@ void validate(const DispatcherOptions& options, const Limits& limits) {
             "must be above 0 and at most lease_max");
     require(options.worker_count > 0 && options.worker_count <= 1024, "worker_count",
             "must be between 1 and 1024");
+    require(options.store_threads > 0 && options.store_threads <= 1024, "store_threads",
+            "must be between 1 and 1024");
     require(options.batch > 0 && options.batch <= limits.batch_max, "batch",
             "must be at least 1 and at most batch_max");
     require(options.cold_capacity > 0, "cold_capacity", "must be at least 1");
@@ -44,6 +46,7 @@ void validate(const DispatcherOptions& options, const Limits& limits) {
                                       {"circuit_open_for", options.circuit_open_for},
                                       {"circuit_open_for_max", options.circuit_open_for_max},
                                       {"poll_interval_max", options.poll_interval_max},
+                                      {"quiet_poll_interval", options.quiet_poll_interval},
                                       {"reap_interval", options.reap_interval},
                                       {"purge_interval", options.purge_interval}})
         require(value > Duration::zero() && value <= limits.delay_max, name,
@@ -51,12 +54,14 @@ void validate(const DispatcherOptions& options, const Limits& limits) {
 }
 
 DispatchCore::DispatchCore(Store& store, const DispatcherOptions& options, const Clock& clock,
-                           Random& random)
+                           Random& random, std::shared_ptr<Routes> routes)
     : store_(store),
       options_((validate(options, store.limits()), options)),
       owner_(options.owner.is_nil() ? OwnerToken::generate() : options.owner),
       clock_(clock),
       random_(random),
+      shared_routes_(routes == nullptr ? std::make_shared<Routes>() : std::move(routes)),
+      routes_(*shared_routes_),
       wake_ups_(std::make_shared<WakeUps>()),
       queues_(options.hot_capacity, options.cold_capacity),
       in_flight_(options.lease, options.in_flight_ttl),
@@ -166,7 +171,9 @@ const RetryPolicy& DispatchCore::retry_policy(const std::string& topic) const {
 
 const std::string& DispatchCore::destination(const std::string& topic) const {
     const TopicOptions* const of_topic = topic_options(topic);
-    return of_topic != nullptr && !of_topic->destination.empty() ? of_topic->destination : topic;
+    if (of_topic != nullptr && !of_topic->destination.empty()) return of_topic->destination;
+    const std::string* const of_pattern = routes_.destination(topic);
+    return of_pattern != nullptr ? *of_pattern : topic;
 }
 
 Settlement DispatchCore::release(const Message& message, Duration delay, std::string why) {
@@ -235,6 +242,7 @@ void DispatchCore::observe(EventKind kind, const Message& message, std::string_v
 }
 
 void DispatchCore::store_failed(std::string_view operation, std::string_view error) const {
+    failures_.fetch_add(1, std::memory_order_relaxed);
     observe({.kind = EventKind::store_failed, .error = error, .operation = operation});
 }
 

@@ -11,6 +11,7 @@
 // Thread safety: may be shared; each step by one thread at a time.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -50,9 +51,9 @@ struct Work {
 
 class DispatchCore final : public HotPath, public std::enable_shared_from_this<DispatchCore> {
 public:
-    // All of them must outlive the core.
-    DispatchCore(Store& store, const DispatcherOptions& options, const Clock& clock,
-                 Random& random);
+    // All of them must outlive the core. `routes` may be shared with others; nullptr: its own.
+    DispatchCore(Store& store, const DispatcherOptions& options, const Clock& clock, Random& random,
+                 std::shared_ptr<Routes> routes = nullptr);
     ~DispatchCore() override;
 
     // Before the first step.
@@ -84,6 +85,10 @@ public:
 
     // For the loops: something outside the core failed and was given up.
     void store_failed(std::string_view operation, std::string_view error) const;
+    // How often calls of the store have failed.
+    std::uint64_t failures() const { return failures_.load(std::memory_order_relaxed); }
+    // How many messages the last claim brought; one that failed brought none.
+    std::size_t last_claimed() const { return last_claimed_.load(std::memory_order_relaxed); }
 
     void pause(const std::string& topic);
     void resume(const std::string& topic);
@@ -178,8 +183,13 @@ private:
     const OwnerToken owner_;
     const Clock& clock_;
     Random& random_;
-    Routes routes_;
+    const std::shared_ptr<Routes> shared_routes_;
+    Routes& routes_;
     std::vector<std::shared_ptr<Interceptor>> interceptors_;
+
+    // Synchronize themselves.
+    mutable std::atomic<std::uint64_t> failures_{0};
+    std::atomic<std::size_t> last_claimed_{0};
 
     // The janitor's thread only.
     Instant next_reap_{};

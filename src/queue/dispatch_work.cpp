@@ -169,7 +169,7 @@ std::vector<HandlerRun> DispatchCore::run_intercepted(const Work& work) {
             given = admitted;
         }
         std::vector<Verdict> verdicts =
-            run_batch_handler(*work.route, given, work.stop.get_token());
+            run_batch_handler(store_, *work.route, given, work.stop.get_token());
         for (std::size_t n = 0; n < places.size(); ++n)
             runs[places[n]].verdict = std::move(verdicts[n]);
     }
@@ -203,15 +203,16 @@ void DispatchCore::run_async(Work work) {
         core.after(kept->messages.front(), verdict.error, count);
         core.finish(*kept, {{.verdict = std::move(verdict)}}, core.clock_.now());
     };
-    Delivery delivery(std::shared_ptr<const Message>(kept, &kept->messages.front()),
-                      kept->stop.get_token(),
-                      [end, call, weak = weak_from_this()](Verdict verdict) {
-                          if (call->speaking_to_itself()) {
-                              call->said = std::move(verdict);
-                          } else if (const auto core = weak.lock()) {
-                              end(*core, std::move(verdict));
-                          }
-                      });
+    Delivery delivery(
+        std::shared_ptr<const Message>(kept, &kept->messages.front()), kept->stop.get_token(),
+        [end, call, weak = weak_from_this()](Verdict verdict) {
+            if (call->speaking_to_itself()) {
+                call->said = std::move(verdict);
+            } else if (const auto core = weak.lock()) {
+                end(*core, std::move(verdict));
+            }
+        },
+        store_.id());
     std::exception_ptr thrown;
     if (entered.refused) {
         delivery.settle(*entered.refused);

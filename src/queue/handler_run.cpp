@@ -27,7 +27,7 @@ HandlerRun run_in_transaction(Store& store, const Handler& handler, const Messag
     HandlerRun run;
     try {
         const std::unique_ptr<Transaction> tx = store.begin();
-        run.verdict = call(handler, message, HandlerContext(std::move(stop), tx.get()));
+        run.verdict = call(handler, message, HandlerContext(std::move(stop), tx.get(), store.id()));
         if (run.verdict.outcome == Outcome::ack) {
             const std::array done{Settlement{.lease = message.lease.value()}};
             const Settled settled = store.settle(tx.get(), message.queue, done).front();
@@ -45,17 +45,19 @@ HandlerRun run_in_transaction(Store& store, const Handler& handler, const Messag
 HandlerRun run_handler(Store& store, const Routes::Route& route, const Message& message,
                        std::stop_token stop) {
     if (route.batch) {
-        return {.verdict =
-                    run_batch_handler(route, std::span(&message, 1), std::move(stop)).front()};
+        return {
+            .verdict =
+                run_batch_handler(store, route, std::span(&message, 1), std::move(stop)).front()};
     }
     if (route.in_transaction)
         return run_in_transaction(store, route.handler, message, std::move(stop));
-    return {.verdict = call(route.handler, message, HandlerContext(std::move(stop), nullptr))};
+    return {.verdict =
+                call(route.handler, message, HandlerContext(std::move(stop), nullptr, store.id()))};
 }
 
-std::vector<Verdict> run_batch_handler(const Routes::Route& route,
+std::vector<Verdict> run_batch_handler(const Store& store, const Routes::Route& route,
                                        std::span<const Message> messages, std::stop_token stop) {
-    HandlerContext context(std::move(stop), nullptr);
+    HandlerContext context(std::move(stop), nullptr, store.id());
     try {
         std::vector<Verdict> verdicts = route.batch(messages, context);
         if (verdicts.size() == messages.size()) return verdicts;

@@ -29,7 +29,7 @@ HandlerRun run_handler(Store& store, const Routes::Route& route, const Message& 
                        std::stop_token stop);
 
 // For routes with a batch handler.
-std::vector<Verdict> run_batch_handler(const Routes::Route& route,
+std::vector<Verdict> run_batch_handler(const Store& store, const Routes::Route& route,
                                        std::span<const Message> messages, std::stop_token stop);
 
 }  // namespace postroom

@@ -7,6 +7,35 @@
 
 namespace postroom {
 
+namespace {
+
+// '*' stands for any characters. After a mismatch only the last '*' may take one more: that is
+// enough, and keeps the time to the product of the lengths.
+bool matches(std::string_view pattern, std::string_view text) {
+    std::size_t p = 0;
+    std::size_t t = 0;
+    std::size_t star = std::string_view::npos;
+    std::size_t taken = 0;
+    while (t < text.size()) {
+        if (p < pattern.size() && pattern[p] == '*') {
+            star = p++;
+            taken = t;
+        } else if (p < pattern.size() && pattern[p] == text[t]) {
+            ++p;
+            ++t;
+        } else if (star != std::string_view::npos) {
+            p = star + 1;
+            t = ++taken;
+        } else {
+            return false;
+        }
+    }
+    while (p < pattern.size() && pattern[p] == '*') ++p;
+    return p == pattern.size();
+}
+
+}  // namespace
+
 Transaction& HandlerContext::transaction() const {
     if (transaction_ == nullptr) {
         throw Error(ErrorKind::misuse,
@@ -47,6 +76,16 @@ Routes& Routes::on_async(const AggregateType& aggregate_type, const TopicName& t
     return add(aggregate_type, topic, {.async = std::move(handler)});
 }
 
+Routes& Routes::on_matching(std::string pattern, std::uint32_t batch_max, BatchHandler handler,
+                            std::string destination) {
+    if (pattern.empty()) throw std::invalid_argument("pattern: must not be empty");
+    if (batch_max == 0) throw std::invalid_argument("batch_max: 0, at least 1 needed");
+    patterns_.emplace_back(std::move(pattern), Route{.batch = std::move(handler),
+                                                     .batch_max = batch_max,
+                                                     .destination = std::move(destination)});
+    return *this;
+}
+
 const Routes::Route* Routes::find(const Message& message) const {
     return find(message.aggregate_type, message.topic);
 }
@@ -54,7 +93,19 @@ const Routes::Route* Routes::find(const Message& message) const {
 const Routes::Route* Routes::find(const std::string& aggregate_type,
                                   const std::string& topic) const {
     const auto at = routes_.find({aggregate_type, topic});
-    return at == routes_.end() ? nullptr : &at->second;
+    return at == routes_.end() ? find_matching(topic) : &at->second;
+}
+
+const Routes::Route* Routes::find_matching(std::string_view topic) const {
+    for (const auto& [pattern, route] : patterns_) {
+        if (matches(pattern, topic)) return &route;
+    }
+    return nullptr;
+}
+
+const std::string* Routes::destination(std::string_view topic) const {
+    const Route* const route = find_matching(topic);
+    return route == nullptr || route->destination.empty() ? nullptr : &route->destination;
 }
 
 }  // namespace postroom

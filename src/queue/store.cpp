@@ -6,6 +6,11 @@
 
 namespace postroom {
 
+void Doorbell::listen(std::stop_token /*stop*/) {}
+bool Doorbell::look() { return wait(Duration::zero(), {}); }
+int Doorbell::descriptor() const { return -1; }
+Doorbell::Forecast Doorbell::forecast() const { return {}; }
+
 // Who hears of new messages, by queue.
 struct Store::Listeners {
     mutable base::Mutex mutex;

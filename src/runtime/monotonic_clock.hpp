@@ -14,4 +14,10 @@ public:
     }
 };
 
+// It has no state, so all share one.
+inline const MonotonicClock& monotonic_clock() {
+    static const MonotonicClock clock;
+    return clock;
+}
+
 }  // namespace postroom

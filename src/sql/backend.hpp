@@ -16,8 +16,10 @@ struct Backend {
     Dialect dialect;
     std::function<std::unique_ptr<Connection>()> connect;
     std::string peer;  // where it leads to, for error texts and the store id; no secret
-    // The bell of one queue; `name` tells it from those of other queues in the database.
-    std::function<std::unique_ptr<Doorbell>(const std::string& name)> doorbell;
+    // The bell of one queue; `name` tells it from those of other queues in the database. `forecast`
+    // is for bells that miss nothing; empty where the dialect has no text for it.
+    std::function<std::unique_ptr<Doorbell>(const std::string& name, Doorbell::Forecast forecast)>
+        doorbell;
 };
 
 std::unique_ptr<Store> make_store(Backend backend, const OpenOptions& options);

@@ -12,6 +12,12 @@ public:
         return expand(text, names_, queue, dialect_.qualify);
     }
 
+    std::vector<std::string> texts(const std::vector<std::string>& sources, Queue queue) const {
+        std::vector<std::string> out;
+        for (const std::string& source : sources) out.push_back(text(source, queue));
+        return out;
+    }
+
     Unit unit(const UnitText& source, Queue queue) const {
         Unit out{.statements = {}, .separate = source.separate};
         for (const std::string& statement : source.statements) {
@@ -31,7 +37,8 @@ public:
                 .redrive = unit(t.redrive, q),
                 .purge = unit(t.purge, q),
                 .counts = unit(t.counts, q),
-                .find = text(t.find, q),
+                .claimable_in = unit(t.claimable_in, q),
+                .find = texts(t.find, q),
                 .blocking = text(t.blocking, q)};
     }
 
@@ -49,6 +56,8 @@ CompiledDialect::CompiledDialect(const Dialect& dialect, const Names& names) {
     insert = c.unit(dialect.outbox.insert, Queue::outbox);
     insert_many = c.unit(dialect.outbox.insert_many, Queue::outbox);
     enqueue = c.unit(dialect.outbox.enqueue, Queue::outbox);
+    if (!dialect.outbox.statement.empty())
+        statement = c.unit(UnitText{.statements = {dialect.outbox.statement}}, Queue::outbox);
     receive = c.unit(dialect.inbox.receive, Queue::inbox);
     see = c.unit(dialect.inbox.see, Queue::inbox);
     mark = c.unit(dialect.inbox.mark, Queue::inbox);

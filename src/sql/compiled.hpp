@@ -6,15 +6,16 @@
 namespace postroom::sql {
 
 struct QueueUnits {
-    Unit claim, ack, retry, fail, extend, reap, redrive, purge, counts;
-    std::string find;      // text with names put in; the store adds conditions
-    std::string blocking;  // one of them
+    Unit claim, ack, retry, fail, extend, reap, redrive, purge, counts, claimable_in;
+    std::vector<std::string> find;  // texts with names put in; the store adds conditions
+    std::string blocking;           // one of them
 };
 
 struct CompiledDialect {
     QueueUnits outbox_queue;
     QueueUnits inbox_queue;
     Unit insert, insert_many, enqueue;
+    Unit statement;  // of one statement, or none: insert will do
     Unit receive, see, mark;
     Unit now;
 

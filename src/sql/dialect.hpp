@@ -76,9 +76,14 @@ struct QueueTexts {
     // Rows: one: ready, in_progress, dead, seen, retrying, oldest (time or NULL).
     UnitText counts;
 
-    // "SELECT <message row> FROM ..." over every state, without WHERE. The store appends conditions
-    // on the columns seq, owner, message_id, source, topic, state, then ORDER BY seq LIMIT.
-    std::string find;
+    // See Doorbell::forecast(). Rows: one, microseconds, 0 when something may be claimable now,
+    // NULL for none. Where many stores are watched without a connection; no statements: not known.
+    UnitText claimable_in{};
+
+    // "SELECT <message row> FROM ..." without WHERE, over every state. The store appends conditions
+    // on the columns seq, owner, message_id, source, topic, state, then ORDER BY seq LIMIT. Several
+    // where the engine would copy a union before it searches it: each is asked by itself.
+    std::vector<std::string> find;
 
     // A condition for find: the message is the first of its ordering key, dead or failed before,
     // and there are later ones that are not dead.
@@ -105,6 +110,10 @@ struct OutboxTexts {
     // it is taken already: nothing is written. A message due in the future, with an ordering key or
     // of low priority goes to waiting. Rows: seq, nonce, message_id, already_existed.
     UnitText enqueue;
+
+    // One statement that does what insert does, without its rows: for any driver. Empty: insert is
+    // such a one.
+    std::string statement{};
 };
 
 struct InboxTexts {
@@ -146,7 +155,9 @@ struct Dialect {
     std::span<const EmbeddedMigration> migrations;
     std::string
         migration_table;  // CREATE ... IF NOT EXISTS of {schema}, migration and object tables
-    std::string migration_lock;  // makes others wait until the transaction ends; may be empty
+    // Makes others wait until the connection closes or its transaction ends; may be empty. Rows:
+    // none, or one with 0 when the lock was not to be had.
+    std::string migration_lock;
     // Rows: object, definition; everything the migrations made, in order of object.
     std::string catalog;
 };

@@ -83,8 +83,11 @@ void Migrator::deploy() {
     connection->begin();
     try {
         if (!backend_.dialect.migration_lock.empty()) {
-            connection->execute(
+            const SqlRows locked = connection->execute(
                 {.sql = expand_schema(backend_.dialect.migration_lock), .params = {}});
+            if (!locked.empty() && locked.front().front() == "0")
+                throw Error(ErrorKind::conflict,
+                            fmt::format("{}: another deployment is under way", backend_.peer));
         }
         connection->execute_script(expand_schema(backend_.dialect.migration_table));
         apply_pending(*connection);

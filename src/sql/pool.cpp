@@ -1,5 +1,6 @@
 #include "sql/pool.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -16,16 +17,22 @@ PooledConnection::~PooledConnection() {
     if (connection_) pool_->give_back(std::move(connection_));
 }
 
-Pool::Pool(Connect connect, std::size_t max, Duration wait)
-    : connect_(std::move(connect)), max_(max), wait_(wait) {}
+Pool::Pool(Connect connect, const Limits& limits)
+    : connect_(std::move(connect)),
+      wait_(limits.wait),
+      ledger_(limits.budget == nullptr ? std::make_shared<Ledger>(Ledger::unlimited)
+                                       : limits.budget->ledger()),
+      part_{.connections_max = limits.connections_max, .essential = limits.essential} {}
+
+Pool::~Pool() { ledger_->forget(part_); }
 
 PooledConnection Pool::acquire(std::stop_token stop) {
     for (;;) {
-        std::unique_ptr<Connection> connection = take_idle_or_slot(stop);
-        if (connection == nullptr) break;
-        if (connection->healthy()) return {*this, std::move(connection)};
+        Ledger::Loan loan = take(stop);
+        if (loan.connection == nullptr) break;
+        if (loan.connection->healthy()) return {*this, std::move(loan.connection)};
         // The server went away while it was idle; try the next, or connect anew.
-        give_back(std::move(connection));
+        give_back(std::move(loan.connection));
     }
     try {
         return {*this, connect_()};
@@ -35,36 +42,24 @@ PooledConnection Pool::acquire(std::stop_token stop) {
     }
 }
 
-// An idle connection, or nullptr with a slot reserved for a new one.
-std::unique_ptr<Connection> Pool::take_idle_or_slot(std::stop_token stop) {
-    base::MutexLock lock(mutex_);
-    const auto free = [this]() POSTROOM_REQUIRES(mutex_) { return on_loan_ < max_; };
-    if (!freed_.wait_for(lock, stop, wait_, free)) {
-        if (stop.stop_requested()) {
-            throw Error(ErrorKind::unavailable, "stopped while waiting for a connection");
-        }
-        throw Error(ErrorKind::unavailable,
-                    fmt::format("all {} connections stayed in use for {} s (pool_max, pool_wait)",
-                                max_, std::chrono::duration<double>(wait_).count()));
-    }
-    ++on_loan_;
-    if (idle_.empty()) return nullptr;
-    std::unique_ptr<Connection> connection = std::move(idle_.back());
-    idle_.pop_back();
-    return connection;
+// What had to make room is closed here, before a new one is opened.
+Pool::Ledger::Loan Pool::take(const std::stop_token& stop) {
+    std::optional<Ledger::Loan> loan = ledger_->take(part_, wait_, stop);
+    if (loan) return {.connection = std::move(loan->connection)};
+    if (stop.stop_requested())
+        throw Error(ErrorKind::unavailable, "stopped while waiting for a connection");
+    throw Error(
+        ErrorKind::unavailable,
+        fmt::format("all {} connections stayed in use for {} s (pool_max, budget, pool_wait)",
+                    std::min(part_.connections_max, ledger_->connections_max()),
+                    std::chrono::duration<double>(wait_).count()));
 }
 
 void Pool::give_back(std::unique_ptr<Connection> connection) noexcept {
-    // A connection that is not sound is closed after the lock is released: closing may take a
-    // while.
-    const bool sound =
-        connection != nullptr && connection->healthy() && !connection->in_transaction();
-    {
-        const base::MutexLock lock(mutex_);
-        --on_loan_;
-        if (sound) idle_.push_back(std::move(connection));
-    }
-    freed_.notify_one();
+    // One that is not sound is closed before its place is free.
+    if (connection != nullptr && (!connection->healthy() || connection->in_transaction()))
+        connection.reset();
+    ledger_->give_back(part_, std::move(connection));
 }
 
 }  // namespace postroom::sql

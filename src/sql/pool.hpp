@@ -9,9 +9,9 @@
 #include <stop_token>
 #include <vector>
 
-#include "base/mutex.hpp"
 #include "postroom/clock.hpp"
 #include "sql/connection.hpp"
+#include "sql/connection_ledger.hpp"
 
 namespace postroom::sql {
 
@@ -37,27 +37,34 @@ class Pool {
 public:
     using Connect = std::function<std::unique_ptr<Connection>()>;
 
-    // `wait` bounds how long acquire() waits for a connection that others hold.
-    Pool(Connect connect, std::size_t max, Duration wait);
+    struct Limits {
+        std::size_t connections_max = 16;
+        Duration wait{};  // how long acquire() waits for a connection that others hold
+        std::shared_ptr<ConnectionBudget> budget{};
+        bool essential = false;  // may use what the budget keeps back
+    };
+    Pool(Connect connect, const Limits& limits);
+    Pool(const Pool&) = delete;
+    Pool& operator=(const Pool&) = delete;
+    ~Pool();
 
     // Throws Error{unavailable} when no connection comes free in time, when `stop` is requested
     // while waiting, or when the database cannot be reached.
     PooledConnection acquire(std::stop_token stop = {});
 
 private:
+    using Ledger = ConnectionBudget::Ledger;
+
     friend class PooledConnection;
     void give_back(std::unique_ptr<Connection> connection) noexcept;
-    std::unique_ptr<Connection> take_idle_or_slot(std::stop_token stop);
+    Ledger::Loan take(const std::stop_token& stop);
 
     // Constant after construction.
     const Connect connect_;
-    const std::size_t max_;
     const Duration wait_;
+    const std::shared_ptr<Ledger> ledger_;  // shared with the other pools of the budget
 
-    base::Mutex mutex_;
-    base::CondVar freed_;
-    std::vector<std::unique_ptr<Connection>> idle_ POSTROOM_GUARDED_BY(mutex_);
-    std::size_t on_loan_ POSTROOM_GUARDED_BY(mutex_) = 0;
+    Ledger::Part part_;  // the ledger's
 };
 
 }  // namespace postroom::sql

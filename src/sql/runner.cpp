@@ -39,13 +39,17 @@ std::vector<Call> Batch::calls() const {
     return out;
 }
 
-Runner::Runner(const Backend& backend, const OpenOptions& options, const void* origin)
+Runner::Runner(const Backend& backend, const OpenOptions& options, const void* origin,
+               bool essential)
     : render_(backend.dialect.render),
       peer_(backend.peer),
       conflict_retries_(options.conflict_retries),
       patience_(options.statement_timeout),
       origin_(origin),
-      pool_(backend.connect, options.pool_max, options.pool_wait) {}
+      pool_(backend.connect, {.connections_max = options.pool_max,
+                              .wait = options.pool_wait,
+                              .budget = options.budget,
+                              .essential = essential}) {}
 
 std::unique_ptr<Transaction> Runner::begin() {
     try {

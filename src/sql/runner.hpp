@@ -37,7 +37,9 @@ using OnTaggedRow = std::function<void(std::size_t tag, const Row& row)>;
 
 class Runner {
 public:
-    Runner(const Backend& backend, const OpenOptions& options, const void* origin);
+    // `essential`: its connections may use what a budget keeps back from the others.
+    Runner(const Backend& backend, const OpenOptions& options, const void* origin,
+           bool essential = false);
 
     // Runs the batch in `tx`, or with nullptr in a transaction of its own (`separate`: one for each
     // statement). A unit of our own that meets a conflict is repeated as a whole; `restart` is

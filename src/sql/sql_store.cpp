@@ -20,6 +20,16 @@ std::string condition_on_ids(const std::string& in_array) {
     return out;
 }
 
+// A part finds no more than the whole may have; of several, the union is cut again.
+std::string search_text(const std::vector<std::string>& parts, const std::string& where) {
+    const std::string end = where + " ORDER BY seq LIMIT :limit";
+    if (parts.size() == 1) return parts.front() + end;
+    std::string text;
+    for (const std::string& part : parts)
+        text += fmt::format("{}({}{})", text.empty() ? "" : " UNION ALL ", part, end);
+    return text + " ORDER BY seq LIMIT :limit";
+}
+
 OpenOptions one_connection(OpenOptions options) {
     options.pool_max = 1;
     return options;
@@ -44,7 +54,7 @@ SqlStore::SqlStore(const Backend& backend, const OpenOptions& options)
       units_(backend.dialect, Names(options)),
       doorbell_(backend.doorbell),
       runner_(backend, options, this),
-      keeper_(backend, one_connection(options), this) {}
+      keeper_(backend, one_connection(options), this, /*essential=*/true) {}
 
 Instant SqlStore::now() {
     Batch batch;
@@ -55,9 +65,25 @@ Instant SqlStore::now() {
     return out;
 }
 
+Duration SqlStore::claimable_in(Queue queue) {
+    const Unit& unit = units_.of(queue).claimable_in;
+    Batch batch;
+    batch.add(unit);
+    Duration out = Duration::zero();
+    runner_.run(
+        nullptr, batch, unit.separate, [] {},
+        [&](std::size_t, const Row& row) {
+            out = row.null(0) ? Duration::max() : Duration{row.integer(0)};
+        });
+    return out;
+}
+
 std::unique_ptr<Doorbell> SqlStore::doorbell(Queue queue) {
     const Names names(options_);
-    return doorbell_(names.schema.str() + "." + names.of(queue).str());
+    Doorbell::Forecast forecast;
+    if (!units_.of(queue).claimable_in.statements.empty())
+        forecast = [this, queue] { return claimable_in(queue); };
+    return doorbell_(names.schema.str() + "." + names.of(queue).str(), std::move(forecast));
 }
 
 std::uint64_t SqlStore::run_for_count(const Unit& unit, const std::function<void(Params&)>& fill,
@@ -101,8 +127,8 @@ std::vector<Message> SqlStore::find(Queue queue, const Query& query) {
     }
     if (query.blocking) where += " AND " + units_.of(queue).blocking;
     Unit unit;
-    unit.statements.push_back(Statement::compile(
-        units_.of(queue).find + where + " ORDER BY seq LIMIT :limit", placeholder_));
+    unit.statements.push_back(
+        Statement::compile(search_text(units_.of(queue).find, where), placeholder_));
 
     std::vector<Message> found;
     Batch batch;

@@ -50,6 +50,7 @@ public:
     std::unique_ptr<Doorbell> doorbell(Queue queue) override;
 
 private:
+    Duration claimable_in(Queue queue);
     std::vector<Settled> settle_once(TxContext* tx, Queue queue,
                                      std::span<const Settlement> settlements, bool keep_history);
     // Runs one unit and returns its single integer.
@@ -62,7 +63,7 @@ private:
     const std::string in_array_;
     SqlValue (*const render_)(const Value&);
     const CompiledDialect units_;
-    const std::function<std::unique_ptr<Doorbell>(const std::string&)> doorbell_;
+    const decltype(Backend::doorbell) doorbell_;
 
     // Synchronize themselves.
     base::SystemRandom random_;

@@ -96,7 +96,8 @@ std::vector<EnqueueResult> SqlStore::enqueue(TxContext* tx, std::span<const NewM
 }
 
 SqlStatement SqlStore::enqueue_statement(const NewMessage& message) {
-    const Unit& unit = needs_enqueue(message) ? units_.enqueue : units_.insert;
+    const Unit& plain = units_.statement.statements.empty() ? units_.insert : units_.statement;
+    const Unit& unit = needs_enqueue(message) ? units_.enqueue : plain;
     if (unit.statements.size() != 1) {
         throw Error(ErrorKind::misuse,
                     "this database needs several statements for a message with an idempotency key, "

@@ -14,7 +14,7 @@ namespace postroom::sql {
 enum class Placeholder {
     dollar,    // $1, reused for a repeated name (PostgreSQL)
     question,  // ?1, reused for a repeated name (SQLite)
-    plain,     // ?, repeated for a repeated name (MySQL, ODBC)
+    plain,     // ?, repeated for a repeated name
 };
 
 struct Statement {

@@ -219,7 +219,7 @@ TEST_P(DispatcherProcessTest, MemoryStaysBoundedWhileAHandlerIsStopped) {
 
 TEST_P(DispatcherProcessTest, SigkillsOfADispatchingProcessLoseNothing) {
     const std::uint64_t kills = scaled(50, 12);
-    database().sql("CREATE TABLE business_order (id text PRIMARY KEY)");
+    database().sql("CREATE TABLE business_order (id varchar(64) PRIMARY KEY)");
     const auto arguments = [&](const char* mode, std::uint64_t number) {
         return std::vector<std::string>{mode, database().url(),
                                         (folder() / std::to_string(number)).string(),

@@ -11,7 +11,7 @@ namespace {
 using testing::IsEmpty;
 
 TEST_P(KillTest, KilledWorkersLoseNothingAndRollBackWhatTheyDidNotCommit) {
-    database().sql("CREATE TABLE business_order (id text PRIMARY KEY)");
+    database().sql("CREATE TABLE business_order (id varchar(64) PRIMARY KEY)");
     KillRun run(database(), folder().path(), seed());
     const std::uint64_t kills = scaled(GetParam().kills, 30);
     for (std::uint64_t i = 0; i < kills; ++i) run.children().kill_one();

@@ -48,6 +48,11 @@ public:
 
     // How the engine writes the table `name` of `schema`.
     virtual std::string table(const std::string& schema, const std::string& name) const = 0;
+    // The statement that drops the index `name` of the table `table_name`.
+    virtual std::string drop_index(const std::string& name,
+                                   const std::string& /*table_name*/) const {
+        return "DROP INDEX " + table("infra", name);
+    }
     // The engine's placeholder for parameter `number`, and its type for bytes.
     virtual std::string placeholder(int number) const = 0;
     virtual std::string bytes_type() const = 0;

@@ -88,7 +88,7 @@ TEST_P(SchemaLaw, ADroppedIndexIsNamedAsDrift) {
         return name.starts_with("outbox_waiting_") && name.find("_pk") == std::string::npos;
     });
     ASSERT_NE(index, objects.end());
-    sql("DROP INDEX " + table(*index));
+    sql(sql_sandbox().drop_index(*index, "outbox_waiting"));
     EXPECT_THAT(sql_sandbox().schema({})->report().drift, Contains(HasSubstr(*index)));
 }
 

@@ -1,7 +1,7 @@
 # What the server scripts of the test-suite share. Sourced, never run.
 #
 # A script sets `dir` (absolute) through open_directory. Servers run as `nobody` when the caller is
-# root, because both PostgreSQL and PgBouncer refuse root, and as the caller otherwise.
+# root, because PostgreSQL, PgBouncer and MariaDB refuse root, and as the caller otherwise.
 # shellcheck shell=bash
 
 # Settings of the caller's shell (PGPORT, PGOPTIONS, ...) must not reach the test servers.

@@ -290,10 +290,11 @@ void SimProcess::judge_bounds() {
         world_.report().violate(fmt::format("I10 p{} holds more than it may", life_));
 }
 
-// Room in the hot queue that nobody uses must be there to be taken.
+// Room in the hot queue that nobody uses must be there to be taken, unless the destination is down.
 void SimProcess::judge_credit() {
     if (!dispatches_ || closing_ || core_->options().hot_capacity == 0) return;
     const DispatcherStatus status = core_->status();
+    if (!status.open_circuits.empty()) return;
     std::vector<NewMessage> as_many(core_->options().hot_capacity - status.hot_depth);
     for (NewMessage& message : as_many) message.topic = TopicName("plain");
     const std::optional<BornLease> born = core_->reserve(as_many);

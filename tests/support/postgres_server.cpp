@@ -2,18 +2,12 @@
 
 #include <fmt/format.h>
 #include <libpq-fe.h>
-#include <unistd.h>
 
 #include <array>
-#include <atomic>
-#include <cstdint>
+#include <chrono>
 #include <cstdio>
-#include <cstdlib>
-#include <fstream>
 #include <map>
 #include <memory>
-#include <random>
-#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -25,41 +19,10 @@ constexpr std::chrono::seconds create_database_timeout(30);
 using Connection = std::unique_ptr<PGconn, decltype(&PQfinish)>;
 using Result = std::unique_ptr<PGresult, decltype(&PQclear)>;
 
-std::filesystem::path servers_directory() {
-    const char* directory = std::getenv("POSTROOM_TEST_SERVERS");
-    if (directory == nullptr || *directory == '\0') {
-        throw std::runtime_error(
-            "POSTROOM_TEST_SERVERS is not set: run the test through ctest, or start the servers "
-            "with "
-            "'tests/servers/postgres.sh start DIR/postgres' and 'tests/servers/pgbouncer.sh start "
-            "DIR/pgbouncer' and set POSTROOM_TEST_SERVERS=DIR");
-    }
-    return directory;
-}
-
 // user@host:port of the server whose script is `name`.sh and whose files are in directory/name.
 std::string read_authority(const std::filesystem::path& directory, const std::string& name) {
-    const std::filesystem::path path = directory / name / (name + ".env");
-    std::ifstream file(path);
-    if (!file) {
-        throw std::runtime_error(fmt::format(
-            "no server runs here ({} is missing): start it with 'tests/servers/{}.sh start {}'",
-            path.string(), name, (directory / name).string()));
-    }
-    std::map<std::string, std::string> values;
-    for (std::string line; std::getline(file, line);) {
-        const std::size_t equals = line.find('=');
-        if (equals != std::string::npos) values[line.substr(0, equals)] = line.substr(equals + 1);
-    }
+    const std::map<std::string, std::string> values = server_values(directory, name);
     return fmt::format("{}@{}:{}", values.at("user"), values.at("host"), values.at("port"));
-}
-
-// Unique between the threads and processes of this run, and against databases a killed run has
-// left.
-std::string unique_database_name() {
-    static std::atomic<unsigned> counter{0};
-    std::random_device random;
-    return fmt::format("postroom_test_{}_{}_{:08x}", ::getpid(), ++counter, random());
 }
 
 // States of a busy server in which trying again helps: the template is in use by another CREATE

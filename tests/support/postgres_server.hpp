@@ -4,31 +4,13 @@
 // it; ctest does both before the first test that needs them. Here is how a test finds them.
 #pragma once
 
-#include <chrono>
 #include <filesystem>
 #include <functional>
-#include <optional>
-#include <stdexcept>
 #include <string>
-#include <vector>
+
+#include "support/test_servers.hpp"
 
 namespace postroom::test {
-
-// Rows of text; nothing stands for NULL.
-using SqlRows = std::vector<std::vector<std::optional<std::string>>>;
-
-// What a statement run through psql() failed with.
-class SqlError : public std::runtime_error {
-public:
-    SqlError(const std::string& message, std::string sqlstate)
-        : std::runtime_error(message), sqlstate_(std::move(sqlstate)) {}
-
-    // Five characters; empty when the server could not be reached.
-    const std::string& sqlstate() const { return sqlstate_; }
-
-private:
-    std::string sqlstate_;
-};
 
 // Runs `sql` (one statement, or several separated by semicolons in one implicit transaction) on a
 // connection of its own, independent of all product code, and returns the rows of the last

@@ -4,20 +4,16 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
 #include <cstdio>
 #include <fstream>
 #include <stdexcept>
 #include <system_error>
 #include <vector>
 
-#include "support/process.hpp"
+#include "support/server_script.hpp"
 
 namespace postroom::test {
 namespace {
-
-// Longer than the limits inside the script, so that its own message arrives first.
-constexpr std::chrono::seconds script_timeout(150);
 
 // The parent of process `pid`; 0 when there is no such process.
 pid_t parent_of(pid_t pid) {
@@ -80,14 +76,7 @@ void PrivatePostgres::run_script(const std::string& action,
                                  const std::vector<std::string>& further_arguments) {
     std::vector<std::string> arguments{action, (directory_ / "postgres").string()};
     arguments.insert(arguments.end(), further_arguments.begin(), further_arguments.end());
-    ChildProcess script({.program = POSTROOM_SOURCE_DIR "/tests/servers/postgres.sh",
-                         .arguments = arguments,
-                         .merge_stderr = true});
-    const std::optional<ExitStatus> status = script.wait(script_timeout);
-    if (!status || !status->success()) {
-        throw std::runtime_error(fmt::format("postgres.sh {} failed: {}", action,
-                                             script.read_all(std::chrono::seconds(1))));
-    }
+    run_server_script("postgres.sh", arguments);
 }
 
 }  // namespace postroom::test

@@ -87,7 +87,7 @@ sql::QueueTexts queue_texts() {
     t.purge =
         one("SELECT purged, busy FROM {do_purge}(:older_us::bigint, :window_us::bigint, "
             ":batch::bigint)");
-    t.find = fmt::format("SELECT {} FROM {{view}}", sql::message_columns);
+    t.find = {fmt::format("SELECT {} FROM {{view}}", sql::message_columns)};
     t.blocking = blocking_text;
     return t;
 }

@@ -9,6 +9,7 @@
 #include "base/hex.hpp"
 #include "base/sha256.hpp"
 #include "postroom/error.hpp"
+#include "sql/connection_ledger.hpp"
 
 namespace postroom::postgres {
 
@@ -24,33 +25,77 @@ steady_clock::time_point deadline_after(Duration timeout) {
     return steady_clock::now() + std::clamp(timeout, Duration::zero(), wait_max);
 }
 
-class NotifyDoorbell final : public Doorbell {
+// A place in the budget, kept from when there first is one.
+class Place {
 public:
-    NotifyDoorbell(const Conninfo& conninfo, const std::string& channel)
-        : ringer_(conninfo, channel), listener_(conninfo, channel) {}
+    explicit Place(std::shared_ptr<ConnectionBudget> budget) : budget_(std::move(budget)) {}
 
-    void ring() noexcept override { ringer_.ring(); }
-    bool wait(Duration timeout, std::stop_token stop) override {
-        return listener_.wait(timeout, std::move(stop));
+    bool taken() {
+        const base::MutexLock lock(mutex_);
+        if (!place_)
+            if (std::optional<sql::ReservedConnection> place = sql::ReservedConnection::of(budget_))
+                place_.emplace(std::move(*place));
+        return place_.has_value();
     }
 
 private:
+    const std::shared_ptr<ConnectionBudget> budget_;
+    base::Mutex mutex_;
+    std::optional<sql::ReservedConnection> place_ POSTROOM_GUARDED_BY(mutex_);
+};
+
+class NotifyDoorbell final : public Doorbell {
+public:
+    NotifyDoorbell(const Conninfo& conninfo, const std::string& channel,
+                   const std::shared_ptr<ConnectionBudget>& budget)
+        : ringing_(budget),
+          listening_(budget),
+          ringer_(conninfo, channel),
+          listener_(conninfo, channel) {}
+
+    void ring() noexcept override {
+        if (ringing_.taken()) ringer_.ring();
+    }
+    bool wait(Duration timeout, std::stop_token stop) override {
+        require_place();
+        return listener_.wait(timeout, std::move(stop));
+    }
+    void listen(std::stop_token stop) override {
+        require_place();
+        listener_.listen(std::move(stop));
+    }
+    bool look() override { return listener_.look(); }
+    int descriptor() const override { return listener_.descriptor(); }
+
+private:
+    void require_place() {
+        if (!listening_.taken())
+            throw Error(ErrorKind::unavailable, "doorbell: no connection left in the budget");
+    }
+
+    Place ringing_;
+    Place listening_;
     Ringer ringer_;
     Listener listener_;
 };
 
 class PooledDoorbell final : public Doorbell {
 public:
-    PooledDoorbell(const Conninfo& conninfo, const std::string& channel)
-        : ringer_(conninfo, channel) {}
+    PooledDoorbell(const Conninfo& conninfo, const std::string& channel,
+                   const std::shared_ptr<ConnectionBudget>& budget)
+        : ringing_(budget), ringer_(conninfo, channel) {}
 
-    void ring() noexcept override { ringer_.ring(); }
+    void ring() noexcept override {
+        if (ringing_.taken()) ringer_.ring();
+    }
     bool wait(Duration timeout, std::stop_token stop) override {
         sleep_until(deadline_after(timeout), StopSignal(std::move(stop)));
         return false;
     }
+    bool look() override { return false; }
 
 private:
+    Place ringing_;
     Ringer ringer_;
 };
 
@@ -128,6 +173,23 @@ bool Listener::wait(Duration timeout, std::stop_token stop) {
     }
 }
 
+void Listener::listen(std::stop_token stop) {
+    if (listening() || wait(limits_.answer_limit, std::move(stop))) return;
+    throw Error(ErrorKind::unavailable, "doorbell: not listening yet");
+}
+
+bool Listener::look() {
+    if (!listening()) throw Error(ErrorKind::unavailable, "doorbell: nobody listens");
+    try {
+        return link_->notified();
+    } catch (...) {
+        link_.reset();
+        throw;
+    }
+}
+
+int Listener::descriptor() const { return listening() ? link_->descriptor() : -1; }
+
 bool Listener::wait_until(Time deadline, const StopSignal& stop) {
     if (!link_ && !start_link(deadline, stop)) return false;
     while (!step()) {
@@ -172,10 +234,10 @@ bool Listener::step() {
 }
 
 std::unique_ptr<Doorbell> make_doorbell(const Conninfo& conninfo, const std::string& name,
-                                        bool pooled) {
+                                        bool pooled, std::shared_ptr<ConnectionBudget> budget) {
     const std::string channel = channel_of(name);
-    if (pooled) return std::make_unique<PooledDoorbell>(conninfo, channel);
-    return std::make_unique<NotifyDoorbell>(conninfo, channel);
+    if (pooled) return std::make_unique<PooledDoorbell>(conninfo, channel, budget);
+    return std::make_unique<NotifyDoorbell>(conninfo, channel, budget);
 }
 
 }  // namespace postroom::postgres

@@ -13,6 +13,7 @@
 #include "backends/postgres/conninfo.hpp"
 #include "backends/postgres/link.hpp"
 #include "base/mutex.hpp"
+#include "postroom/connection_budget.hpp"
 #include "postroom/store.hpp"
 
 namespace postroom::postgres {
@@ -70,10 +71,16 @@ public:
     // nobody knows what was missed. After a loss it throws once; the next call connects again.
     bool wait(Duration timeout, std::stop_token stop);
 
+    // As the same of Doorbell.
+    void listen(std::stop_token stop);
+    bool look();
+    int descriptor() const;
+
 private:
     using Time = Link::Time;
     enum class Stage { connecting, asking, listening };
 
+    bool listening() const { return link_ && stage_ == Stage::listening; }
     bool wait_until(Time deadline, const StopSignal& stop);
     bool start_link(Time deadline, const StopSignal& stop);
     // One step without waiting. True: there is something to tell.
@@ -88,9 +95,11 @@ private:
     Stage stage_ = Stage::connecting;
 };
 
-// Through a transaction pooler (`pooled`) one can ring but not listen, as the server connection
-// belongs to somebody else between two transactions: wait() sleeps and returns false.
+// Connections to listen and to ring need a place in `budget`, if there is one; without it the bell
+// is silent. Through a transaction pooler (`pooled`) one can ring but not listen, as the server
+// connection belongs to somebody else between two transactions: wait() sleeps and returns false.
 std::unique_ptr<Doorbell> make_doorbell(const Conninfo& conninfo, const std::string& name,
-                                        bool pooled);
+                                        bool pooled,
+                                        std::shared_ptr<ConnectionBudget> budget = nullptr);
 
 }  // namespace postroom::postgres

@@ -30,6 +30,8 @@ public:
     explicit Link(const Conninfo& conninfo);
 
     Time started() const { return started_; }
+    // Readable when there is something to take in.
+    int descriptor() const { return PQsocket(connection_.get()); }
 
     // True once the connection stands.
     bool connected();

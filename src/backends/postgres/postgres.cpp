@@ -13,13 +13,15 @@ namespace {
 
 sql::Backend backend(const std::string& conninfo_text, const OpenOptions& options) {
     const Conninfo conninfo(conninfo_text, options);
-    return {
-        .dialect = make_dialect(),
-        .connect = [conninfo,
-                    pooled = options.pooled] { return OwnConnection::open(conninfo, pooled); },
-        .peer = conninfo.peer(),
-        .doorbell = [conninfo, pooled = options.pooled](
-                        const std::string& name) { return make_doorbell(conninfo, name, pooled); }};
+    return {.dialect = make_dialect(),
+            .connect = [conninfo,
+                        pooled = options.pooled] { return OwnConnection::open(conninfo, pooled); },
+            .peer = conninfo.peer(),
+            .doorbell =
+                [conninfo, pooled = options.pooled, budget = options.budget](
+                    const std::string& name, const Doorbell::Forecast&) {
+                    return make_doorbell(conninfo, name, pooled, budget);
+                }};
 }
 
 }  // namespace

@@ -219,6 +219,22 @@ sql::UnitText counts(Queue queue) {
     return {.statements = {weave(text)}};
 }
 
+// Each of them is the first entry of an index. A live message is claimable, or leased to somebody
+// who is at work: either way a claim is soon due. The answer has to stand until the file changes
+// again, so a writer whose commit is on its way is waited for.
+constexpr std::string_view claimable_in = R"(SELECT
+    CASE WHEN EXISTS (SELECT 1 FROM {live}) THEN 0 ELSE max(0, min(at) - @now) END
+    FROM (SELECT min(available_at) AS at FROM {waiting} INDEXED BY {waiting_due}
+          WHERE state = 0 AND priority >= 0 AND ordering_key IS NULL
+          UNION ALL
+          SELECT min(available_at) FROM {waiting} INDEXED BY {waiting_low}
+          WHERE state = 0 AND priority < 0 AND ordering_key IS NULL
+          UNION ALL
+          SELECT min(available_at) FROM {waiting} INDEXED BY {waiting_turn}
+          WHERE state = 0 AND behind = 0 AND ordering_key IS NOT NULL
+          UNION ALL
+          SELECT min(locked_until) FROM {lease} INDEXED BY {lease_by_end}))";
+
 constexpr std::string_view blocking = R"(seq IN (
     SELECT b.seq FROM {waiting} AS b
     WHERE b.ordering_key IS NOT NULL AND b.frees_key = 0 AND (b.state = 3 OR b.retry_count > 0)
@@ -240,7 +256,9 @@ sql::QueueTexts queue_texts(Queue queue) {
             .redrive = redrive(queue),
             .purge = outbox ? outbox_purge() : inbox_purge(),
             .counts = counts(queue),
-            .find = std::string("SELECT ").append(sql::message_columns).append(" FROM {view}"),
+            .claimable_in = {.statements = {"BEGIN IMMEDIATE", weave(claimable_in), "COMMIT"},
+                             .separate = true},
+            .find = {std::string("SELECT ").append(sql::message_columns).append(" FROM {view}")},
             .blocking = std::string(blocking)};
 }
 

@@ -20,8 +20,9 @@ sql::Backend make_backend(const std::string& path, const OpenOptions& options) {
                 return std::make_unique<Driver>(path, timeout);
             },
             .peer = "sqlite:" + path,
-            .doorbell = [path](const std::string&) -> std::unique_ptr<Doorbell> {
-                return std::make_unique<FileDoorbell>(path);
+            .doorbell = [path](const std::string&,
+                               Doorbell::Forecast forecast) -> std::unique_ptr<Doorbell> {
+                return std::make_unique<FileDoorbell>(path, std::move(forecast));
             }};
 }
 

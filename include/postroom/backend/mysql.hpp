@@ -1,0 +1,41 @@
+// MariaDB 10.6 and newer, MySQL 8.0.19 and newer, through MariaDB Connector/C.
+//
+// A URL is mysql://user:password@host:port/database?option=value&..., or the same with mariadb://;
+// what is not plain is written with percent signs. Options:
+//   socket=/run/mysqld/mysqld.sock   instead of host and port
+//   ssl-ca=, ssl-cert=, ssl-key=     files for TLS
+//   ssl-mode=verify|required|disabled
+// TLS with a verified certificate and host name is the default for every host that is not this
+// machine. Here it is used when ssl-ca or ssl-mode ask for it.
+//
+// A schema is a database in these engines: the tables live in the database of the URL, and
+// OpenOptions::schema is ignored. Names of queues have at most 32 characters.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "postroom/open_store.hpp"
+
+struct st_mysql;  // the driver's MYSQL
+
+namespace postroom::mysql {
+
+std::unique_ptr<Store> open_store(const std::string& url, const OpenOptions& options = {});
+std::unique_ptr<Schema> open_schema(const std::string& url, const OpenOptions& options = {});
+
+std::unique_ptr<Store> open_url(const std::string& url, const OpenOptions& options);
+std::unique_ptr<Schema> open_schema_url(const std::string& url, const OpenOptions& options);
+
+// The connection of a transaction that such a store began. Throws Error{misuse} for any other.
+// Commit and roll back through the Transaction, not through the handle.
+st_mysql* handle(Transaction& tx);
+
+// Your own connection, with your own START TRANSACTION and COMMIT. We run our statements on it and
+// nothing else: never a commit, never a rollback of more than our own statement, no session
+// setting, no prepared statement left behind. LAST_INSERT_ID() changes, as after any INSERT. Under
+// READ COMMITTED nothing of ours locks a gap; under REPEATABLE READ it may, as your own statements
+// do. `connection` must outlive the result.
+std::unique_ptr<TxContext> borrow(st_mysql* connection);
+
+}  // namespace postroom::mysql

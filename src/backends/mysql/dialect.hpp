@@ -1,0 +1,11 @@
+// The SQL of MariaDB and MySQL.
+#pragma once
+
+#include "backends/mysql/capabilities.hpp"
+#include "sql/dialect.hpp"
+
+namespace postroom::mysql {
+
+sql::Dialect make_dialect(const Capabilities& capabilities);
+
+}  // namespace postroom::mysql

@@ -1,0 +1,149 @@
+#include "backends/mysql/errors.hpp"
+
+#include <string>
+
+#include <fmt/format.h>
+
+namespace postroom::mysql {
+
+namespace {
+
+// Names for the numbers that decide something. Those of the client library begin at 2000.
+enum Code : unsigned {
+    disk_full = 1021,
+    record_changed = 1020,
+    too_many_connections = 1040,
+    out_of_resources = 1041,
+    bad_host = 1042,
+    wsrep_not_ready = 1047,
+    shutting_down = 1053,
+    duplicate_entry = 1062,
+    no_such_table_in_drop = 1051,
+    table_full = 1114,
+    host_blocked = 1129,
+    no_such_table = 1146,
+    aborted_connection = 1152,
+    packet_too_large = 1153,
+    network_read = 1158,
+    network_write_timeout = 1161,
+    locked_or_in_transaction = 1192,
+    user_connections = 1203,
+    lock_wait_timeout = 1205,
+    deadlock = 1213,
+    user_resources = 1226,
+    running_read_only = 1290,
+    wrong_value = 1292,
+    no_such_procedure = 1305,
+    interrupted = 1317,
+    wrong_string_value = 1366,
+    cannot_change_characteristics = 1568,
+    read_only_transaction = 1792,
+    read_only_mode = 1836,
+    killed = 1927,
+    statement_timeout = 1969,
+    out_of_sync = 2014,
+    session_killed = 3169,
+    no_wait = 3572,
+    execution_time = 3024,
+    idle_for_too_long = 4031,
+    client_errors = 2000,
+    client_errors_end = 3000,
+};
+
+std::string_view hint_for(unsigned code) {
+    switch (code) {
+        case no_such_table:
+        case no_such_procedure:
+            return "; is the schema deployed (deploy_schema)?";
+        case packet_too_large:
+            return "; raise max_allowed_packet of the server or send smaller payloads";
+        case cannot_change_characteristics:
+            return "; a claim must be a transaction of its own, or it would keep all others "
+                   "waiting";
+        default:
+            return "";
+    }
+}
+
+// Their texts quote the value that was refused.
+bool quotes_values(unsigned code) {
+    return code == duplicate_entry || code == wrong_value || code == wrong_string_value;
+}
+
+std::string_view plain_words(unsigned code) {
+    return code == duplicate_entry ? "duplicate entry for a unique key" : "invalid input value";
+}
+
+}  // namespace
+
+ErrorKind kind_of(unsigned code) {
+    switch (code) {
+        case deadlock:
+        case lock_wait_timeout:
+        case record_changed:
+        case no_wait:
+            return ErrorKind::conflict;
+        case disk_full:
+        case table_full:
+        case too_many_connections:
+        case out_of_resources:
+        case bad_host:
+        case wsrep_not_ready:
+        case shutting_down:
+        case host_blocked:
+        case aborted_connection:
+        case network_read:
+        case network_read + 1:
+        case network_read + 2:
+        case network_write_timeout:
+        case user_connections:
+        case user_resources:
+        case running_read_only:
+        case read_only_mode:
+        case interrupted:
+        case killed:
+        case statement_timeout:
+        case execution_time:
+        case session_killed:
+        case idle_for_too_long:
+            return ErrorKind::unavailable;
+        case locked_or_in_transaction:
+        case cannot_change_characteristics:
+        case read_only_transaction:
+        case out_of_sync:
+            return ErrorKind::misuse;
+        default:
+            return code >= client_errors && code < client_errors_end ? ErrorKind::unavailable
+                                                                     : ErrorKind::rejected;
+    }
+}
+
+bool is_loss(unsigned code) {
+    switch (code) {
+        case shutting_down:
+        case aborted_connection:
+        case packet_too_large:
+        case killed:
+        case session_killed:
+        case idle_for_too_long:
+            return true;
+        default:
+            return code >= client_errors && code < client_errors_end && code != out_of_sync;
+    }
+}
+
+Error make_error(unsigned code, std::string_view words) {
+    return {kind_of(code),
+            fmt::format("{} (error {}){}", quotes_values(code) ? plain_words(code) : words, code,
+                        hint_for(code))};
+}
+
+Error error_of(MYSQL* connection) {
+    return make_error(mysql_errno(connection), mysql_error(connection));
+}
+
+Error error_of(MYSQL_STMT* statement) {
+    return make_error(mysql_stmt_errno(statement), mysql_stmt_error(statement));
+}
+
+}  // namespace postroom::mysql

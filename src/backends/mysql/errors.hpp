@@ -1,0 +1,26 @@
+// What a failure of the server or of the connection means to the caller.
+#pragma once
+
+#include <mysql.h>
+
+#include <string_view>
+
+#include "postroom/error.hpp"
+
+namespace postroom::mysql {
+
+// What may be done after an error with this number.
+ErrorKind kind_of(unsigned code);
+
+// True when the connection is no more.
+bool is_loss(unsigned code);
+
+// The error with the server's own words, but without values of rows or parameters, and with a hint
+// where one helps.
+Error make_error(unsigned code, std::string_view words);
+
+// What the connection or the statement reports now.
+Error error_of(MYSQL* connection);
+Error error_of(MYSQL_STMT* statement);
+
+}  // namespace postroom::mysql

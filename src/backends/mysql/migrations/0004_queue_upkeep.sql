@@ -1,0 +1,180 @@
+-- What keeps a queue in order: parking, taking back what was lost, lining up ordering keys.
+--
+-- The rules of locking, which everybody keeps. Rows are locked in the order key, message, lease. Claims, reaps and extends wait
+-- for no row at all (SKIP LOCKED), claims only for each other at {gate}. Sets of numbers are JSON arrays, and each table
+-- is reached from such a set by its primary key, leases by a scalar sub-select: what EXISTS is made of depends on statistics.
+-- All procedures run with the rights of their caller.
+
+DELIMITER //
+-- Moves messages of {live} to {waiting}. Whoever calls it holds them: a lease, a row lock. Without a time they keep the one
+-- they had.
+DROP PROCEDURE IF EXISTS {park}//
+CREATE PROCEDURE {park}(IN in_seqs LONGTEXT, IN in_available_at DATETIME(6), IN in_state TINYINT, IN in_reason VARCHAR(64),
+                        IN in_retries INT, IN in_losses INT, IN in_error MEDIUMTEXT)
+MODIFIES SQL DATA SQL SECURITY INVOKER
+BEGIN
+    INSERT INTO {waiting} (
+        seq, nonce, created_at, priority, max_attempts, occurred_at, due_time, expires_at, message_id, topic, tenant_id,
+        correlation_id, idempotency_key, aggregate_type, aggregate_id, ordering_key, source, hash, content_type, headers,
+        payload,
+        available_at, state, dead_reason, retry_count, lost_count, last_error)
+    SELECT m.seq, m.nonce, m.created_at, m.priority, m.max_attempts, m.occurred_at, m.due_time, m.expires_at, m.message_id, m.topic,
+           m.tenant_id, m.correlation_id, m.idempotency_key, m.aggregate_type, m.aggregate_id, m.ordering_key, m.source,
+           m.hash, m.content_type, m.headers, m.payload,
+           COALESCE(in_available_at, m.due_time, m.created_at), in_state, in_reason, in_retries, in_losses, in_error
+      FROM JSON_TABLE(in_seqs, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
+      STRAIGHT_JOIN {live} AS m ON m.seq = s.seq;
+    DELETE m
+      FROM JSON_TABLE(in_seqs, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
+      STRAIGHT_JOIN {live} AS m ON m.seq = s.seq;
+END//
+
+-- Takes back up to in_limit leases that have run out. A message that somebody settles or changes at this moment is left
+-- for the next time. A stale settle that comes later finds no lease and changes nothing.
+DROP PROCEDURE IF EXISTS {take_back}//
+CREATE PROCEDURE {take_back}(IN in_limit BIGINT, OUT out_count BIGINT)
+MODIFIES SQL DATA SQL SECURITY INVOKER
+BEGIN
+    DECLARE v_at DATETIME(6) DEFAULT UTC_TIMESTAMP(6);
+    DECLARE v_expired, v_live, v_waiting, v_gone LONGTEXT;
+    SET out_count = 0;
+    SELECT JSON_ARRAYAGG(d.seq) INTO v_expired
+      FROM (SELECT l.seq FROM {lease} AS l FORCE INDEX (PRIMARY) WHERE l.seq > 0 AND l.locked_until <= v_at
+             ORDER BY l.seq LIMIT in_limit) AS d;
+    IF v_expired IS NOT NULL THEN
+        SELECT JSON_ARRAYAGG(d.seq) INTO v_expired
+          FROM (SELECT l.seq FROM (SELECT j.seq FROM JSON_TABLE(v_expired, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS j) AS s
+                STRAIGHT_JOIN {lease} AS l ON l.seq = s.seq
+                 WHERE l.locked_until <= v_at FOR UPDATE SKIP LOCKED) AS d;
+    END IF;
+    IF v_expired IS NOT NULL THEN
+        SELECT JSON_ARRAYAGG(d.seq) INTO v_live
+          FROM (SELECT m.seq FROM (SELECT j.seq FROM JSON_TABLE(v_expired, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS j) AS s
+                STRAIGHT_JOIN {live} AS m ON m.seq = s.seq FOR UPDATE SKIP LOCKED) AS d;
+        SELECT JSON_ARRAYAGG(d.seq) INTO v_waiting
+          FROM (SELECT m.seq FROM (SELECT j.seq FROM JSON_TABLE(v_expired, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS j) AS s
+                STRAIGHT_JOIN {waiting} AS m ON m.seq = s.seq FOR UPDATE SKIP LOCKED) AS d;
+        -- Leases of messages that are gone go too; those of messages locked by others stay.
+        SELECT JSON_ARRAYAGG(s.seq) INTO v_gone
+          FROM JSON_TABLE(v_expired, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
+         WHERE (SELECT m.seq FROM {live} AS m WHERE m.seq = s.seq) IS NULL
+           AND (SELECT m.seq FROM {waiting} AS m WHERE m.seq = s.seq) IS NULL;
+        IF v_live IS NOT NULL THEN
+            CALL {park}(v_live, v_at, 0, NULL, 0, 1, NULL);
+        END IF;
+        IF v_waiting IS NOT NULL THEN
+            UPDATE JSON_TABLE(v_waiting, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
+            STRAIGHT_JOIN {waiting} AS m ON m.seq = s.seq
+               SET m.lost_count = m.lost_count + 1, m.available_at = v_at
+             WHERE m.state = 0;
+        END IF;
+        SET v_gone = JSON_MERGE_PRESERVE(COALESCE(v_gone, '[]'), COALESCE(v_live, '[]'), COALESCE(v_waiting, '[]'));
+        DELETE l
+          FROM JSON_TABLE(v_gone, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
+          STRAIGHT_JOIN {lease} AS l ON l.seq = s.seq;
+        SET out_count = COALESCE(JSON_LENGTH(v_live), 0) + COALESCE(JSON_LENGTH(v_waiting), 0);
+    END IF;
+END//
+
+-- The same for messages born leased, from in_from to in_to, whose time is over and that have no lease of their own.
+DROP PROCEDURE IF EXISTS {take_born}//
+CREATE PROCEDURE {take_born}(IN in_from BIGINT, IN in_to BIGINT, IN in_limit BIGINT, OUT out_count BIGINT)
+MODIFIES SQL DATA SQL SECURITY INVOKER
+BEGIN
+    DECLARE v_at DATETIME(6) DEFAULT UTC_TIMESTAMP(6);
+    DECLARE v_born LONGTEXT;
+    SELECT JSON_ARRAYAGG(d.seq) INTO v_born
+      FROM (SELECT m.seq FROM {live} AS m FORCE INDEX (PRIMARY)
+             WHERE m.seq BETWEEN in_from AND in_to AND m.born_until <= v_at
+               AND (SELECT l.seq FROM {lease} AS l WHERE l.seq = m.seq) IS NULL
+             ORDER BY m.seq LIMIT in_limit) AS d;
+    IF v_born IS NOT NULL THEN
+        SELECT JSON_ARRAYAGG(d.seq) INTO v_born
+          FROM (SELECT m.seq FROM (SELECT j.seq FROM JSON_TABLE(v_born, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS j) AS s
+                STRAIGHT_JOIN {live} AS m ON m.seq = s.seq FOR UPDATE SKIP LOCKED) AS d;
+    END IF;
+    -- Once they are locked nobody gives them a lease any more; some may have got one a moment ago.
+    IF v_born IS NOT NULL THEN
+        SELECT JSON_ARRAYAGG(s.seq) INTO v_born
+          FROM JSON_TABLE(v_born, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
+         WHERE (SELECT l.seq FROM {lease} AS l WHERE l.seq = s.seq) IS NULL;
+    END IF;
+    SET out_count = COALESCE(JSON_LENGTH(v_born), 0);
+    IF out_count > 0 THEN
+        CALL {park}(v_born, v_at, 0, NULL, 0, 1, NULL);
+    END IF;
+END//
+
+-- Messages with an ordering key whose time has come: locks up to in_looks of them, sets `behind` of those that stand
+-- behind another, and returns them all. For claims only, under {gate}. Before that the notes of {turn} are
+-- worked off: whoever is first of its key now is behind nobody. A note is committed together with what made room, so a claim
+-- that marks without knowing of it is followed by one that finds both. A row that somebody else changes at this moment is
+-- passed by, and its note stays.
+DROP PROCEDURE IF EXISTS {line_up}//
+CREATE PROCEDURE {line_up}(IN in_at DATETIME(6), IN in_looks BIGINT, OUT out_seqs LONGTEXT)
+MODIFIES SQL DATA SQL SECURITY INVOKER
+BEGIN
+    DECLARE v_notes, v_firsts, v_set LONGTEXT;
+    SELECT JSON_ARRAYAGG(d.id) INTO v_notes FROM (SELECT t.id FROM {turn} AS t ORDER BY t.id LIMIT in_looks) AS d;
+    IF v_notes IS NOT NULL THEN
+        SELECT JSON_ARRAYAGG(d.seq) INTO v_firsts
+          FROM (SELECT DISTINCT (SELECT b.seq FROM {waiting} AS b FORCE INDEX (`{queue}_waiting_line`)
+                                  WHERE b.ordering_key = t.ordering_key AND b.frees_key = 0
+                                  ORDER BY b.seq LIMIT 1) AS seq
+                  FROM JSON_TABLE(v_notes, '$[*]' COLUMNS (id BIGINT PATH '$')) AS n
+                  STRAIGHT_JOIN {turn} AS t ON t.id = n.id) AS d
+         WHERE d.seq IS NOT NULL;
+        IF v_firsts IS NOT NULL THEN
+            SELECT JSON_ARRAYAGG(d.seq) INTO v_set
+              FROM (SELECT w.seq FROM (SELECT j.seq FROM JSON_TABLE(v_firsts, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS j) AS s
+                    STRAIGHT_JOIN {waiting} AS w ON w.seq = s.seq
+                     WHERE w.behind = 1 FOR UPDATE SKIP LOCKED) AS d;
+            IF v_set IS NOT NULL THEN
+                UPDATE JSON_TABLE(v_set, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
+                STRAIGHT_JOIN {waiting} AS w ON w.seq = s.seq SET w.behind = 0;
+            END IF;
+        END IF;
+        SELECT JSON_ARRAYAGG(n.id) INTO v_set
+          FROM JSON_TABLE(v_notes, '$[*]' COLUMNS (id BIGINT PATH '$')) AS n
+          STRAIGHT_JOIN {turn} AS t ON t.id = n.id
+         WHERE COALESCE((SELECT b.behind FROM {waiting} AS b FORCE INDEX (`{queue}_waiting_line`)
+                          WHERE b.ordering_key = t.ordering_key AND b.frees_key = 0
+                          ORDER BY b.seq LIMIT 1), 0) = 0;
+        IF v_set IS NOT NULL THEN
+            DELETE t FROM JSON_TABLE(v_set, '$[*]' COLUMNS (id BIGINT PATH '$')) AS n
+            STRAIGHT_JOIN {turn} AS t ON t.id = n.id;
+        END IF;
+    END IF;
+
+    SELECT JSON_ARRAYAGG(d.seq) INTO out_seqs
+      FROM (SELECT c.seq FROM {waiting} AS c FORCE INDEX (`{queue}_waiting_lane`)
+             WHERE c.lane = 2 AND c.available_at <= in_at
+               AND (SELECT l.seq FROM {lease} AS l WHERE l.seq = c.seq) IS NULL
+             ORDER BY c.available_at, c.seq LIMIT in_looks) AS d;
+    CALL {lock_waiting}(out_seqs, 2, in_at);
+    IF out_seqs IS NOT NULL THEN
+        SELECT JSON_ARRAYAGG(s.seq) INTO v_set
+          FROM JSON_TABLE(out_seqs, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
+          STRAIGHT_JOIN {waiting} AS c ON c.seq = s.seq
+         WHERE (SELECT b.seq FROM {waiting} AS b FORCE INDEX (`{queue}_waiting_line`)
+                 WHERE b.ordering_key = c.ordering_key AND b.frees_key = 0 AND b.seq < c.seq
+                 ORDER BY b.seq LIMIT 1) IS NOT NULL;
+        IF v_set IS NOT NULL THEN
+            UPDATE JSON_TABLE(v_set, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
+            STRAIGHT_JOIN {waiting} AS w ON w.seq = s.seq SET w.behind = 1;
+        END IF;
+    END IF;
+END//
+
+DROP PROCEDURE IF EXISTS {do_reap}//
+CREATE PROCEDURE {do_reap}(IN in_limit BIGINT)
+MODIFIES SQL DATA SQL SECURITY INVOKER
+BEGIN
+    DECLARE v_leases, v_born BIGINT DEFAULT 0;
+    CALL {take_back}(in_limit, v_leases);
+    IF v_leases < in_limit THEN
+        CALL {take_born}(0, 9223372036854775807, in_limit - v_leases, v_born);
+    END IF;
+    SELECT v_leases + v_born AS reaped;
+END//
+DELIMITER ;

@@ -1,0 +1,260 @@
+-- Claim: choose and lease, then read. Neither engine has UPDATE ... RETURNING, and none is needed: a claim writes leases only
+-- (the plan "lock, lease, read"), the same on MariaDB and MySQL. Claims take turns at {gate}; so what one of them sees of the
+-- leases is what the claims before it left. Every choice walks an index in its order and stops at its limit, without locks: a
+-- locking walk would also lock the row behind the last one, and with a sort every candidate. Then the chosen rows are locked by
+-- their numbers, where others may change them too (SKIP LOCKED). The messages are read after the commit, so that nobody waits
+-- for a client.
+
+DELIMITER //
+-- From where claims look. The lowest number that is there, be it uncommitted or leased, is the floor; READ UNCOMMITTED sees
+-- those that are not committed yet. 100 numbers of slack are for those that were drawn and not yet written.
+DROP PROCEDURE IF EXISTS {find_floor}//
+CREATE PROCEDURE {find_floor}(OUT out_floor BIGINT)
+READS SQL DATA SQL SECURITY INVOKER
+BEGIN
+    -- Refused inside a transaction: a claim must be one of its own, or it would keep all others waiting.
+    SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED;
+    START TRANSACTION READ ONLY;
+    SELECT COALESCE((SELECT m.seq FROM {live} AS m FORCE INDEX (PRIMARY)
+                      WHERE m.seq >= g.floor - 100 ORDER BY m.seq LIMIT 1), g.mark)
+      INTO out_floor
+      FROM {gate} AS g WHERE g.name = 'claim';
+    COMMIT;
+END//
+
+-- Of io_seqs, those that nobody else is changing and that are still in their lane and due; locks them.
+DROP PROCEDURE IF EXISTS {lock_waiting}//
+CREATE PROCEDURE {lock_waiting}(INOUT io_seqs LONGTEXT, IN in_lane TINYINT, IN in_at DATETIME(6))
+READS SQL DATA SQL SECURITY INVOKER
+BEGIN
+    IF io_seqs IS NOT NULL THEN
+        SELECT JSON_ARRAYAGG(d.seq) INTO io_seqs
+          FROM (SELECT m.seq FROM (SELECT j.seq FROM JSON_TABLE(io_seqs, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS j) AS s
+                STRAIGHT_JOIN {waiting} AS m ON m.seq = s.seq
+                 WHERE m.lane = in_lane AND m.available_at <= in_at FOR UPDATE SKIP LOCKED) AS d;
+    END IF;
+END//
+
+-- Leases the messages of in_seqs, if any, adds them to io_seqs and takes them off io_room.
+DROP PROCEDURE IF EXISTS {add_leases}//
+CREATE PROCEDURE {add_leases}(IN in_seqs LONGTEXT, IN in_owner BINARY(16), IN in_lease_id BIGINT, IN in_until DATETIME(6),
+                              INOUT io_seqs LONGTEXT, INOUT io_room BIGINT)
+MODIFIES SQL DATA SQL SECURITY INVOKER
+BEGIN
+    IF in_seqs IS NOT NULL THEN
+        INSERT INTO {lease} (seq, lease_id, locked_until, owner)
+        SELECT s.seq, in_lease_id, in_until, in_owner
+          FROM JSON_TABLE(in_seqs, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s;
+        SET io_room = io_room - JSON_LENGTH(in_seqs),
+            io_seqs = IF(io_seqs IS NULL, in_seqs, JSON_MERGE_PRESERVE(io_seqs, in_seqs));
+    END IF;
+END//
+
+-- Leases up to in_batch messages and returns their numbers. Above-default priority first except in every fourth turn, which goes
+-- by age; half of the rest is for messages whose time came (and half of that half for ordering keys), half for fresh ones, and
+-- either may use what the other leaves; below-default last.
+DROP PROCEDURE IF EXISTS {choose}//
+CREATE PROCEDURE {choose}(IN in_owner BINARY(16), IN in_lease_id BIGINT, IN in_lease_us BIGINT, IN in_batch BIGINT,
+                          IN in_turn BIGINT, IN in_from BIGINT, IN in_looks_back BOOLEAN, INOUT io_mark BIGINT,
+                          OUT out_seqs LONGTEXT)
+MODIFIES SQL DATA SQL SECURITY INVOKER
+BEGIN
+    DECLARE v_by_age BOOLEAN DEFAULT in_turn % 4 = 3;
+    DECLARE v_room BIGINT DEFAULT in_batch;
+    DECLARE v_share, v_last, v_count BIGINT;
+    DECLARE v_at DATETIME(6) DEFAULT UTC_TIMESTAMP(6);
+    DECLARE v_until DATETIME(6) DEFAULT v_at + INTERVAL in_lease_us MICROSECOND;
+    DECLARE v_lined, v_set LONGTEXT;
+    DECLARE v_any_lined, v_full BOOLEAN;
+    SET out_seqs = NULL;
+
+    IF NOT v_by_age THEN
+        SELECT JSON_ARRAYAGG(d.seq) INTO v_set
+          FROM (SELECT m.seq
+                FROM {live} AS m FORCE INDEX (`{queue}_live_urgent`)
+               WHERE m.urgency < 0 AND m.born_until IS NULL
+                 AND (SELECT l.seq FROM {lease} AS l WHERE l.seq = m.seq) IS NULL
+               ORDER BY m.urgency, m.seq LIMIT v_room) AS d;
+        CALL {lock_fresh}(v_set);
+        CALL {add_leases}(v_set, in_owner, in_lease_id, v_until, out_seqs, v_room);
+    ELSE
+        SET v_share = ((v_room + 1) DIV 2 + 1) DIV 2;
+        SELECT JSON_ARRAYAGG(d.seq) INTO v_set
+          FROM (SELECT m.seq
+                FROM {waiting} AS m FORCE INDEX (`{queue}_waiting_lane`)
+               WHERE m.lane = 1 AND m.available_at <= v_at
+                 AND (SELECT l.seq FROM {lease} AS l WHERE l.seq = m.seq) IS NULL
+               ORDER BY m.available_at, m.seq LIMIT v_share) AS d;
+        CALL {lock_waiting}(v_set, 1, v_at);
+        CALL {add_leases}(v_set, in_owner, in_lease_id, v_until, out_seqs, v_room);
+    END IF;
+
+    SELECT EXISTS (SELECT 1 FROM {turn})
+           OR EXISTS (SELECT 1 FROM {waiting} AS m FORCE INDEX (`{queue}_waiting_lane`)
+                       WHERE m.lane = 2 AND m.available_at <= v_at)
+      INTO v_any_lined;
+    IF v_any_lined AND v_room > 0 THEN
+        CALL {line_up}(v_at, GREATEST(1000, 4 * in_batch), v_lined);
+    END IF;
+    SET v_share = ((v_room + in_turn DIV 4) DIV 2 + in_turn % 2) DIV 2;
+    IF v_lined IS NOT NULL AND v_share > 0 THEN
+        SELECT JSON_ARRAYAGG(d.seq) INTO v_set
+          FROM (SELECT m.seq
+                  FROM JSON_TABLE(v_lined, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
+                  STRAIGHT_JOIN {waiting} AS m ON m.seq = s.seq
+                 WHERE m.behind = 0
+                   AND (SELECT k.seq FROM {key_lease} AS k STRAIGHT_JOIN {lease} AS l ON l.seq = k.seq
+                         WHERE k.ordering_key = m.ordering_key) IS NULL
+                   AND (SELECT l.seq FROM {lease} AS l WHERE l.seq = m.seq) IS NULL
+                 ORDER BY m.available_at, m.seq LIMIT v_share) AS d;
+        CALL {add_leases}(v_set, in_owner, in_lease_id, v_until, out_seqs, v_room);
+        IF v_set IS NOT NULL THEN
+            INSERT INTO {key_lease} (ordering_key, seq)
+            SELECT m.ordering_key, m.seq
+              FROM JSON_TABLE(v_set, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
+              STRAIGHT_JOIN {waiting} AS m ON m.seq = s.seq
+                ON DUPLICATE KEY UPDATE seq = m.seq;
+        END IF;
+    END IF;
+    SET v_share = (v_room + in_turn DIV 4) DIV 2;
+    IF v_share > 0 THEN
+        SELECT JSON_ARRAYAGG(d.seq) INTO v_set
+          FROM (SELECT m.seq
+                FROM {waiting} AS m FORCE INDEX (`{queue}_waiting_lane`)
+               WHERE m.lane = 0 AND m.available_at <= v_at
+                 AND (SELECT l.seq FROM {lease} AS l WHERE l.seq = m.seq) IS NULL
+               ORDER BY m.available_at, m.seq LIMIT v_share) AS d;
+        CALL {lock_waiting}(v_set, 0, v_at);
+        CALL {add_leases}(v_set, in_owner, in_lease_id, v_until, out_seqs, v_room);
+    END IF;
+
+    IF v_room > 0 THEN
+        SELECT JSON_ARRAYAGG(d.seq), MAX(d.seq), COUNT(*) INTO v_set, v_last, v_count
+          FROM (SELECT m.seq FROM {live} AS m FORCE INDEX (PRIMARY)
+                 WHERE m.seq >= in_from AND m.born_until IS NULL
+                   AND (SELECT l.seq FROM {lease} AS l WHERE l.seq = m.seq) IS NULL
+                 ORDER BY m.seq LIMIT v_room) AS d;
+        -- A full batch says nothing about what lies above it, whatever was known before.
+        SET v_full = v_count = v_room;
+        IF v_count > 0 THEN
+            SET io_mark = IF(v_full, v_last + 1, GREATEST(io_mark, v_last + 1));
+            CALL {lock_fresh}(v_set);
+            CALL {add_leases}(v_set, in_owner, in_lease_id, v_until, out_seqs, v_room);
+        END IF;
+        -- Messages born leased whose time is over wait from now on. No further than the choice above went.
+        IF in_looks_back THEN
+            CALL {take_born}(in_from, IF(v_full, v_last, 9223372036854775807), GREATEST(in_batch, 100), v_count);
+        END IF;
+    END IF;
+
+    SET v_share = v_room;
+    IF v_lined IS NOT NULL AND v_share > 0 THEN
+        SELECT JSON_ARRAYAGG(d.seq) INTO v_set
+          FROM (SELECT m.seq
+                  FROM JSON_TABLE(v_lined, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
+                  STRAIGHT_JOIN {waiting} AS m ON m.seq = s.seq
+                 WHERE m.behind = 0
+                   AND (SELECT k.seq FROM {key_lease} AS k STRAIGHT_JOIN {lease} AS l ON l.seq = k.seq
+                         WHERE k.ordering_key = m.ordering_key) IS NULL
+                   AND (SELECT l.seq FROM {lease} AS l WHERE l.seq = m.seq) IS NULL
+                 ORDER BY m.available_at, m.seq LIMIT v_share) AS d;
+        CALL {add_leases}(v_set, in_owner, in_lease_id, v_until, out_seqs, v_room);
+        IF v_set IS NOT NULL THEN
+            INSERT INTO {key_lease} (ordering_key, seq)
+            SELECT m.ordering_key, m.seq
+              FROM JSON_TABLE(v_set, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
+              STRAIGHT_JOIN {waiting} AS m ON m.seq = s.seq
+                ON DUPLICATE KEY UPDATE seq = m.seq;
+        END IF;
+    END IF;
+    -- What was taken back a moment ago is due now.
+    SET v_share = v_room, v_at = UTC_TIMESTAMP(6);
+    IF v_share > 0 THEN
+        SELECT JSON_ARRAYAGG(d.seq) INTO v_set
+          FROM (SELECT m.seq
+                FROM {waiting} AS m FORCE INDEX (`{queue}_waiting_lane`)
+               WHERE m.lane = 0 AND m.available_at <= v_at
+                 AND (SELECT l.seq FROM {lease} AS l WHERE l.seq = m.seq) IS NULL
+               ORDER BY m.available_at, m.seq LIMIT v_share) AS d;
+        CALL {lock_waiting}(v_set, 0, v_at);
+        CALL {add_leases}(v_set, in_owner, in_lease_id, v_until, out_seqs, v_room);
+    END IF;
+    SET v_share = v_room;
+    IF v_share > 0 THEN
+        SELECT JSON_ARRAYAGG(d.seq) INTO v_set
+          FROM (SELECT m.seq
+                FROM {waiting} AS m FORCE INDEX (`{queue}_waiting_lane`)
+               WHERE m.lane = 1 AND m.available_at <= v_at
+                 AND (SELECT l.seq FROM {lease} AS l WHERE l.seq = m.seq) IS NULL
+               ORDER BY m.available_at, m.seq LIMIT v_share) AS d;
+        CALL {lock_waiting}(v_set, 1, v_at);
+        CALL {add_leases}(v_set, in_owner, in_lease_id, v_until, out_seqs, v_room);
+    END IF;
+END//
+
+-- One claim in a transaction of its own; out_seqs: what it leased, NULL for nothing. While fewer than 1000 numbers are in
+-- doubt, or once a second, it looks at all messages from the floor on; every 30 seconds at all there are; otherwise from the
+-- mark. Leases are searched for expired ones when the first may be.
+DROP PROCEDURE IF EXISTS {lease_some}//
+CREATE PROCEDURE {lease_some}(IN in_owner BINARY(16), IN in_lease_id BIGINT, IN in_lease_us BIGINT, IN in_batch BIGINT,
+                              IN in_turn BIGINT, OUT out_seqs LONGTEXT)
+MODIFIES SQL DATA SQL SECURITY INVOKER
+BEGIN
+    DECLARE v_floor, v_old_floor, v_mark, v_old_mark, v_from, v_count BIGINT;
+    DECLARE v_looks_back BOOLEAN DEFAULT TRUE;
+    DECLARE v_at, v_look_at, v_full_look_at, v_lease_due, v_old_lease_due DATETIME(6);
+    CALL {find_floor}(v_floor);
+    BEGIN
+        DECLARE EXIT HANDLER FOR SQLEXCEPTION
+        BEGIN
+            ROLLBACK;
+            RESIGNAL;
+        END;
+        SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+        START TRANSACTION;
+        SELECT g.mark, g.mark, g.floor, g.look_at, g.full_look_at, g.lease_due, g.lease_due
+          INTO v_mark, v_old_mark, v_old_floor, v_look_at, v_full_look_at, v_lease_due, v_old_lease_due
+          FROM {gate} AS g WHERE g.name = 'claim' FOR UPDATE;
+        SET v_at = UTC_TIMESTAMP(6), v_from = v_mark - 100;
+        IF v_full_look_at <= v_at THEN
+            SET v_from = 0;
+            UPDATE {gate} AS g
+               SET g.full_look_at = v_at + INTERVAL 30 SECOND, g.look_at = v_at + INTERVAL 1 SECOND
+             WHERE g.name = 'claim';
+        ELSEIF v_mark - v_floor <= 1000 THEN
+            SET v_from = LEAST(v_from, v_floor - 100);
+        ELSEIF v_look_at <= v_at THEN
+            SET v_from = LEAST(v_from, v_floor - 100);
+            UPDATE {gate} AS g SET g.look_at = v_at + INTERVAL 1 SECOND WHERE g.name = 'claim';
+        ELSE
+            SET v_looks_back = FALSE;
+        END IF;
+        IF v_lease_due <= v_at THEN
+            CALL {take_back}(GREATEST(in_batch, 100), v_count);
+            SELECT LEAST(COALESCE(MIN(l.locked_until), v_at + INTERVAL 30 SECOND), v_at + INTERVAL 30 SECOND)
+              INTO v_lease_due FROM {lease} AS l;
+        END IF;
+        CALL {choose}(in_owner, in_lease_id, in_lease_us, in_batch, in_turn, v_from, v_looks_back, v_mark, out_seqs);
+        IF out_seqs IS NOT NULL THEN
+            SET v_lease_due = LEAST(v_lease_due, v_at + INTERVAL in_lease_us MICROSECOND);
+        END IF;
+        IF v_mark <> v_old_mark OR v_lease_due <> v_old_lease_due OR v_floor > v_old_floor + 100 THEN
+            UPDATE {gate} AS g SET g.mark = v_mark, g.floor = v_floor, g.lease_due = v_lease_due WHERE g.name = 'claim';
+        END IF;
+        COMMIT;
+    END;
+END//
+
+-- For the library: one round trip.
+DROP PROCEDURE IF EXISTS {do_claim}//
+CREATE PROCEDURE {do_claim}(IN in_owner BINARY(16), IN in_lease_id BIGINT, IN in_lease_us BIGINT, IN in_batch BIGINT,
+                            IN in_turn BIGINT)
+MODIFIES SQL DATA SQL SECURITY INVOKER
+BEGIN
+    DECLARE v_seqs LONGTEXT;
+    CALL {lease_some}(in_owner, in_lease_id, in_lease_us, in_batch, in_turn, v_seqs);
+    IF v_seqs IS NOT NULL THEN
+        CALL {do_read}(in_lease_id, v_seqs);
+    END IF;
+END//
+DELIMITER ;

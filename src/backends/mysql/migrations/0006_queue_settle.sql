@@ -1,0 +1,268 @@
+-- Settling what a lease holds, and what operators do with dead messages. Each verb acts only where the lease stands: a lease row
+-- with that id, or a message born with it that nobody has taken over. An expired lease that nobody took back yet still
+-- stands. Decisions rest on locking reads, which see the latest commits also where the caller's transaction is REPEATABLE READ.
+
+DELIMITER //
+-- The message that in_lease_id holds: locks it and drops the lease. out_live: 1 when it is in {live}, 0 when it is in
+-- {waiting}, NULL when the lease is lost.
+DROP PROCEDURE IF EXISTS {take_lease}//
+CREATE PROCEDURE {take_lease}(IN in_seq BIGINT, IN in_nonce BIGINT, IN in_lease_id BIGINT, OUT out_live TINYINT)
+MODIFIES SQL DATA SQL SECURITY INVOKER
+BEGIN
+    DECLARE v_live, v_waiting BIGINT DEFAULT 0;
+    DECLARE v_lease, v_born BIGINT;
+    SELECT COUNT(*), MAX(m.lease_id) INTO v_live, v_born
+      FROM {live} AS m WHERE m.seq = in_seq AND m.nonce = in_nonce FOR UPDATE;
+    IF v_live = 0 THEN
+        SELECT COUNT(*) INTO v_waiting FROM {waiting} AS m WHERE m.seq = in_seq AND m.nonce = in_nonce FOR UPDATE;
+    END IF;
+    SET out_live = NULL;
+    IF v_live + v_waiting > 0 THEN
+        SELECT MAX(l.lease_id) INTO v_lease FROM {lease} AS l WHERE l.seq = in_seq FOR UPDATE;
+        IF v_lease = in_lease_id THEN
+            DELETE FROM {lease} WHERE seq = in_seq;
+            SET out_live = v_live;
+        ELSEIF v_lease IS NULL AND v_born = in_lease_id THEN
+            SET out_live = 1;
+        END IF;
+    END IF;
+END//
+
+-- out_state: NULL when the lease is lost.
+DROP PROCEDURE IF EXISTS {release}//
+CREATE PROCEDURE {release}(IN in_seq BIGINT, IN in_nonce BIGINT, IN in_lease_id BIGINT, IN in_error MEDIUMTEXT,
+                           IN in_delay_us BIGINT, IN in_count_attempt BIGINT, IN in_max_attempts BIGINT,
+                           IN in_frees_key TINYINT, OUT out_state TINYINT)
+MODIFIES SQL DATA SQL SECURITY INVOKER
+BEGIN
+    DECLARE v_live TINYINT;
+    DECLARE v_retries, v_max BIGINT;
+    DECLARE v_available, v_expires DATETIME(6);
+    DECLARE v_dead BOOLEAN;
+    SET out_state = NULL;
+    CALL {take_lease}(in_seq, in_nonce, in_lease_id, v_live);
+    IF v_live IS NOT NULL THEN
+        IF v_live = 1 THEN
+            SELECT COALESCE(m.max_attempts, in_max_attempts), m.expires_at, 0 INTO v_max, v_expires, v_retries
+              FROM {live} AS m WHERE m.seq = in_seq FOR UPDATE;
+        ELSE
+            SELECT COALESCE(m.max_attempts, in_max_attempts), m.expires_at, m.retry_count
+              INTO v_max, v_expires, v_retries
+              FROM {waiting} AS m WHERE m.seq = in_seq FOR UPDATE;
+        END IF;
+        SET v_retries = v_retries + in_count_attempt;
+        SET v_dead = in_count_attempt > 0 AND v_max > 0 AND v_retries >= v_max;
+        -- An expired message is not kept waiting for its next attempt.
+        SET v_available = UTC_TIMESTAMP(6) + INTERVAL in_delay_us MICROSECOND;
+        SET v_available = LEAST(v_available, COALESCE(v_expires, v_available));
+        SET out_state = IF(v_dead, 3, 0);
+        IF v_live = 1 THEN
+            CALL {park}(JSON_ARRAY(in_seq), IF(v_dead, NULL, v_available), out_state, IF(v_dead, 'max_attempts', NULL),
+                        v_retries, 0, in_error);
+        ELSE
+            UPDATE {waiting} AS m
+               SET m.available_at = IF(v_dead, m.available_at, v_available), m.state = out_state,
+                   m.dead_reason = IF(v_dead, 'max_attempts', NULL), m.retry_count = v_retries,
+                   m.frees_key = v_dead AND in_frees_key <> 0 AND m.ordering_key IS NOT NULL,
+                   m.last_error = COALESCE(in_error, m.last_error)
+             WHERE m.seq = in_seq;
+            IF v_dead THEN
+                CALL {note_freed}(in_seq);
+            END IF;
+        END IF;
+    END IF;
+END//
+
+-- A note for the ordering key that a dead message does not hold back any more.
+DROP PROCEDURE IF EXISTS {note_freed}//
+CREATE PROCEDURE {note_freed}(IN in_seq BIGINT)
+MODIFIES SQL DATA SQL SECURITY INVOKER
+BEGIN
+    INSERT INTO {turn} (ordering_key)
+    SELECT m.ordering_key FROM {waiting} AS m WHERE m.seq = in_seq AND m.frees_key = 1;
+END//
+
+-- out_done: 1, or 0 when the lease is lost.
+DROP PROCEDURE IF EXISTS {kill_one}//
+CREATE PROCEDURE {kill_one}(IN in_seq BIGINT, IN in_nonce BIGINT, IN in_lease_id BIGINT, IN in_error MEDIUMTEXT,
+                            IN in_reason VARCHAR(64), IN in_frees_key TINYINT, OUT out_done TINYINT)
+MODIFIES SQL DATA SQL SECURITY INVOKER
+BEGIN
+    DECLARE v_live TINYINT;
+    CALL {take_lease}(in_seq, in_nonce, in_lease_id, v_live);
+    SET out_done = v_live IS NOT NULL;
+    IF v_live = 1 THEN
+        CALL {park}(JSON_ARRAY(in_seq), NULL, 3, in_reason, 0, 0, in_error);
+    ELSEIF v_live = 0 THEN
+        UPDATE {waiting} AS m
+           SET m.state = 3, m.dead_reason = in_reason, m.last_error = COALESCE(in_error, m.last_error),
+               m.frees_key = in_frees_key <> 0 AND m.ordering_key IS NOT NULL
+         WHERE m.seq = in_seq;
+        CALL {note_freed}(in_seq);
+    END IF;
+END//
+
+-- Removes the messages that the lease holds; out_seqs: which, NULL for none. {lock_keys} and {finish} are the queue's own.
+DROP PROCEDURE IF EXISTS {acknowledge}//
+CREATE PROCEDURE {acknowledge}(IN in_seqs LONGTEXT, IN in_nonces LONGTEXT, IN in_lease_id BIGINT, IN in_owner BINARY(16),
+                               IN in_keep TINYINT, OUT out_seqs LONGTEXT)
+MODIFIES SQL DATA SQL SECURITY INVOKER
+BEGIN
+    DECLARE v_live, v_waiting LONGTEXT;
+    CALL {lock_keys}(in_seqs);
+    SELECT JSON_ARRAYAGG(m.seq) INTO v_live
+      FROM (SELECT j.seq FROM JSON_TABLE(in_seqs, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS j) AS s
+      STRAIGHT_JOIN {live} AS m ON m.seq = s.seq
+      LEFT JOIN {lease} AS l ON l.seq = m.seq
+     WHERE m.nonce IN (SELECT n.nonce FROM JSON_TABLE(in_nonces, '$[*]' COLUMNS (nonce BIGINT PATH '$')) AS n)
+       AND COALESCE(l.lease_id, m.lease_id) = in_lease_id
+       FOR UPDATE;
+    IF COALESCE(JSON_LENGTH(v_live), 0) < JSON_LENGTH(in_seqs) THEN
+        SELECT JSON_ARRAYAGG(m.seq) INTO v_waiting
+          FROM (SELECT j.seq FROM JSON_TABLE(in_seqs, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS j) AS s
+          STRAIGHT_JOIN {waiting} AS m ON m.seq = s.seq
+          STRAIGHT_JOIN {lease} AS l ON l.seq = s.seq
+         WHERE m.nonce IN (SELECT n.nonce FROM JSON_TABLE(in_nonces, '$[*]' COLUMNS (nonce BIGINT PATH '$')) AS n)
+           AND l.lease_id = in_lease_id
+           FOR UPDATE;
+    END IF;
+    IF v_live IS NOT NULL OR v_waiting IS NOT NULL THEN
+        CALL {finish}(v_live, v_waiting, in_owner, in_keep);
+    END IF;
+    IF v_live IS NOT NULL THEN
+        DELETE m, l
+          FROM JSON_TABLE(v_live, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
+          STRAIGHT_JOIN {live} AS m ON m.seq = s.seq
+          LEFT JOIN {lease} AS l ON l.seq = m.seq;
+    END IF;
+    IF v_waiting IS NOT NULL THEN
+        INSERT INTO {turn} (ordering_key)
+        SELECT m.ordering_key
+          FROM JSON_TABLE(v_waiting, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
+          STRAIGHT_JOIN {waiting} AS m ON m.seq = s.seq
+         WHERE m.ordering_key IS NOT NULL;
+        DELETE k
+          FROM JSON_TABLE(v_waiting, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
+          STRAIGHT_JOIN {waiting} AS m ON m.seq = s.seq
+          STRAIGHT_JOIN {key_lease} AS k ON k.ordering_key = m.ordering_key
+         WHERE k.seq = m.seq;
+        DELETE m, l
+          FROM JSON_TABLE(v_waiting, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
+          STRAIGHT_JOIN {waiting} AS m ON m.seq = s.seq
+          LEFT JOIN {lease} AS l ON l.seq = m.seq;
+    END IF;
+    SET out_seqs = IF(v_live IS NULL OR v_waiting IS NULL, COALESCE(v_live, v_waiting),
+                      JSON_MERGE_PRESERVE(v_live, v_waiting));
+END//
+
+-- The verbs as the library calls them: what changed comes back as rows.
+DROP PROCEDURE IF EXISTS {do_ack}//
+CREATE PROCEDURE {do_ack}(IN in_seqs LONGTEXT, IN in_nonces LONGTEXT, IN in_lease_id BIGINT, IN in_owner BINARY(16),
+                          IN in_keep TINYINT)
+MODIFIES SQL DATA SQL SECURITY INVOKER
+BEGIN
+    DECLARE v_acked LONGTEXT;
+    CALL {acknowledge}(in_seqs, in_nonces, in_lease_id, in_owner, in_keep, v_acked);
+    IF v_acked IS NOT NULL THEN
+        SELECT s.seq FROM JSON_TABLE(v_acked, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s;
+    END IF;
+END//
+
+DROP PROCEDURE IF EXISTS {do_retry}//
+CREATE PROCEDURE {do_retry}(IN in_seq BIGINT, IN in_nonce BIGINT, IN in_lease_id BIGINT, IN in_error MEDIUMTEXT,
+                            IN in_delay_us BIGINT, IN in_count_attempt BIGINT, IN in_max_attempts BIGINT,
+                            IN in_frees_key TINYINT)
+MODIFIES SQL DATA SQL SECURITY INVOKER
+BEGIN
+    DECLARE v_state TINYINT;
+    CALL {release}(in_seq, in_nonce, in_lease_id, in_error, in_delay_us, in_count_attempt, in_max_attempts, in_frees_key,
+                   v_state);
+    IF v_state IS NOT NULL THEN
+        SELECT in_seq AS seq, v_state AS state;
+    END IF;
+END//
+
+DROP PROCEDURE IF EXISTS {do_fail}//
+CREATE PROCEDURE {do_fail}(IN in_seq BIGINT, IN in_nonce BIGINT, IN in_lease_id BIGINT, IN in_error MEDIUMTEXT,
+                           IN in_reason VARCHAR(64), IN in_frees_key TINYINT)
+MODIFIES SQL DATA SQL SECURITY INVOKER
+BEGIN
+    DECLARE v_done TINYINT;
+    CALL {kill_one}(in_seq, in_nonce, in_lease_id, in_error, in_reason, in_frees_key, v_done);
+    IF v_done THEN
+        SELECT in_seq AS seq;
+    END IF;
+END//
+
+-- Prolongs; a message born leased gets an ordinary lease. A lease that is being settled at this moment needs no more time,
+-- and nobody waits for it: one open transaction must not keep the other leases from being prolonged.
+DROP PROCEDURE IF EXISTS {do_extend}//
+CREATE PROCEDURE {do_extend}(IN in_seqs LONGTEXT, IN in_nonces LONGTEXT, IN in_lease_id BIGINT, IN in_owner BINARY(16),
+                             IN in_lease_us BIGINT)
+MODIFIES SQL DATA SQL SECURITY INVOKER
+BEGIN
+    DECLARE v_until DATETIME(6) DEFAULT UTC_TIMESTAMP(6) + INTERVAL in_lease_us MICROSECOND;
+    DECLARE v_held, v_free, v_born LONGTEXT;
+    SELECT JSON_ARRAYAGG(l.seq) INTO v_held
+      FROM JSON_TABLE(in_seqs, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
+      STRAIGHT_JOIN {lease} AS l ON l.seq = s.seq
+      LEFT JOIN {live} AS v ON v.seq = s.seq
+      LEFT JOIN {waiting} AS w ON w.seq = s.seq
+     WHERE l.lease_id = in_lease_id
+       AND COALESCE(v.nonce, w.nonce)
+           IN (SELECT n.nonce FROM JSON_TABLE(in_nonces, '$[*]' COLUMNS (nonce BIGINT PATH '$')) AS n);
+    IF v_held IS NOT NULL THEN
+        SELECT JSON_ARRAYAGG(d.seq) INTO v_free
+          FROM (SELECT l.seq FROM (SELECT j.seq FROM JSON_TABLE(v_held, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS j) AS s
+                STRAIGHT_JOIN {lease} AS l ON l.seq = s.seq
+                 WHERE l.lease_id = in_lease_id FOR UPDATE SKIP LOCKED) AS d;
+        IF v_free IS NOT NULL THEN
+            UPDATE JSON_TABLE(v_free, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
+            STRAIGHT_JOIN {lease} AS l ON l.seq = s.seq SET l.locked_until = v_until;
+        END IF;
+    END IF;
+    IF COALESCE(JSON_LENGTH(v_held), 0) < JSON_LENGTH(in_seqs) THEN
+        SELECT JSON_ARRAYAGG(d.seq) INTO v_born
+          FROM (SELECT m.seq FROM (SELECT j.seq FROM JSON_TABLE(in_seqs, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS j) AS s
+                STRAIGHT_JOIN {live} AS m ON m.seq = s.seq
+                 WHERE m.lease_id = in_lease_id
+                   AND m.nonce IN (SELECT n.nonce
+                                     FROM JSON_TABLE(in_nonces, '$[*]' COLUMNS (nonce BIGINT PATH '$')) AS n)
+                   AND (SELECT l.seq FROM {lease} AS l WHERE l.seq = m.seq) IS NULL
+                 FOR UPDATE SKIP LOCKED) AS d;
+        IF v_born IS NOT NULL THEN
+            INSERT INTO {lease} (seq, lease_id, locked_until, owner)
+            SELECT s.seq, in_lease_id, v_until, in_owner
+              FROM JSON_TABLE(v_born, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
+                ON DUPLICATE KEY UPDATE locked_until = locked_until;
+        END IF;
+    END IF;
+    -- Claims work out from the leases they see when the first runs out, and must not miss this one.
+    UPDATE {gate} AS g SET g.lease_due = v_until
+     WHERE g.name = 'claim' AND (v_held IS NOT NULL OR v_born IS NOT NULL)
+       AND v_until < (SELECT o.lease_due FROM (SELECT lease_due FROM {gate} WHERE name = 'claim') AS o);
+    SELECT s.seq
+      FROM JSON_TABLE(JSON_MERGE_PRESERVE(COALESCE(v_held, '[]'), COALESCE(v_born, '[]')),
+                      '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s;
+END//
+
+DROP PROCEDURE IF EXISTS {do_redrive}//
+CREATE PROCEDURE {do_redrive}(IN in_seqs LONGTEXT, IN in_nonces LONGTEXT)
+MODIFIES SQL DATA SQL SECURITY INVOKER
+BEGIN
+    DECLARE v_dead LONGTEXT;
+    SELECT JSON_ARRAYAGG(m.seq) INTO v_dead
+      FROM (SELECT j.seq FROM JSON_TABLE(in_seqs, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS j) AS s
+      STRAIGHT_JOIN {waiting} AS m ON m.seq = s.seq
+     WHERE m.nonce IN (SELECT n.nonce FROM JSON_TABLE(in_nonces, '$[*]' COLUMNS (nonce BIGINT PATH '$')) AS n)
+       AND m.state = 3
+       FOR UPDATE;
+    IF v_dead IS NOT NULL THEN
+        UPDATE JSON_TABLE(v_dead, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
+        STRAIGHT_JOIN {waiting} AS m ON m.seq = s.seq
+           SET m.state = 0, m.available_at = UTC_TIMESTAMP(6), m.retry_count = 0, m.lost_count = 0, m.dead_reason = NULL,
+               m.last_error = NULL, m.behind = 0, m.frees_key = 0;
+    END IF;
+    SELECT COALESCE(JSON_LENGTH(v_dead), 0) AS redriven;
+END//
+DELIMITER ;

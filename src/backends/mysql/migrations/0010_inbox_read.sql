@@ -1,0 +1,132 @@
+-- Looking. One view for each table, which a query on numbers reaches by its primary key (a view over a UNION is copied
+-- before it is searched), and over them the views for people and tools. An expired lease shows as ready, with its owner.
+-- Messages that are not queued have the number 0 and no payload.
+
+CREATE OR REPLACE VIEW {in_live} AS
+SELECT m.seq, m.nonce, IF(COALESCE(l.locked_until, m.born_until) > UTC_TIMESTAMP(6), 1, 0) AS state, k.message_id,
+       m.topic, m.payload, m.content_type, m.headers, m.correlation_id, m.tenant_id, m.idempotency_key,
+       m.aggregate_type, m.aggregate_id, m.ordering_key, k.source, k.hash, k.first_seen AS created_at, k.last_seen,
+       COALESCE(m.due_time, m.created_at) AS available_at, m.occurred_at, m.due_time, m.expires_at,
+       CAST(NULL AS DATETIME(6)) AS processed_at, NULL AS processed_by, m.priority, m.max_attempts, 0 AS retry_count,
+       0 AS lost_count, NULL AS last_error, NULL AS dead_reason, COALESCE(l.lease_id, m.lease_id) AS lease_id,
+       COALESCE(l.owner, m.owner) AS owner, COALESCE(l.locked_until, m.born_until) AS locked_until
+  FROM {live} AS m
+  JOIN {key} AS k ON k.source = m.source AND k.message_id = m.message_id AND k.seq = m.seq
+  LEFT JOIN {lease} AS l ON l.seq = m.seq;
+
+CREATE OR REPLACE VIEW {in_waiting} AS
+SELECT m.seq, m.nonce, IF(m.state = 0 AND l.locked_until > UTC_TIMESTAMP(6), 1, m.state) AS state, k.message_id,
+       m.topic, m.payload, m.content_type, m.headers, m.correlation_id, m.tenant_id, m.idempotency_key,
+       m.aggregate_type, m.aggregate_id, m.ordering_key, k.source, k.hash, k.first_seen AS created_at, k.last_seen,
+       m.available_at, m.occurred_at, m.due_time, m.expires_at, CAST(NULL AS DATETIME(6)) AS processed_at,
+       NULL AS processed_by, m.priority, m.max_attempts, m.retry_count, m.lost_count, m.last_error, m.dead_reason,
+       l.lease_id, l.owner, l.locked_until
+  FROM {waiting} AS m
+  JOIN {key} AS k ON k.source = m.source AND k.message_id = m.message_id AND k.seq = m.seq
+  LEFT JOIN {lease} AS l ON l.seq = m.seq;
+
+CREATE OR REPLACE VIEW {in_key} AS
+SELECT 0 AS seq, 0 AS nonce, k.state, k.message_id, COALESCE(k.topic, '') AS topic, '' AS payload, '' AS content_type,
+       NULL AS headers, NULL AS correlation_id, '' AS tenant_id, NULL AS idempotency_key, '' AS aggregate_type,
+       NULL AS aggregate_id, NULL AS ordering_key, k.source, k.hash, k.first_seen AS created_at, k.last_seen,
+       k.first_seen AS available_at, CAST(NULL AS DATETIME(6)) AS occurred_at, CAST(NULL AS DATETIME(6)) AS due_time,
+       CAST(NULL AS DATETIME(6)) AS expires_at, k.processed_at, k.processed_by, 0 AS priority, NULL AS max_attempts,
+       0 AS retry_count, 0 AS lost_count, k.last_error, IF(k.state = 3, 'failed', NULL) AS dead_reason,
+       NULL AS lease_id, NULL AS owner, CAST(NULL AS DATETIME(6)) AS locked_until
+  FROM {key} AS k
+ WHERE k.seq IS NULL;
+
+CREATE OR REPLACE VIEW {view} AS
+SELECT v.seq, v.nonce, v.state, v.message_id, v.topic, v.payload, v.content_type, v.headers, v.correlation_id,
+       v.tenant_id, v.idempotency_key, v.aggregate_type, v.aggregate_id, v.ordering_key, v.source, v.hash,
+       v.created_at, v.last_seen, v.available_at, v.occurred_at, v.due_time, v.expires_at, v.processed_at,
+       v.processed_by, v.priority, v.max_attempts, v.retry_count, v.lost_count, v.last_error, v.dead_reason,
+       v.lease_id, v.owner, v.locked_until,
+       NULLIF(LOWER(CONCAT_WS('-', SUBSTR(HEX(v.owner), 1, 8), SUBSTR(HEX(v.owner), 9, 4), SUBSTR(HEX(v.owner), 13, 4),
+                              SUBSTR(HEX(v.owner), 17, 4), SUBSTR(HEX(v.owner), 21))), '') AS owner_token,
+       v.state = 2 AS is_processed, v.available_at AS next_attempt_at, v.state AS status
+  FROM {in_live} AS v
+UNION ALL
+SELECT v.seq, v.nonce, v.state, v.message_id, v.topic, v.payload, v.content_type, v.headers, v.correlation_id,
+       v.tenant_id, v.idempotency_key, v.aggregate_type, v.aggregate_id, v.ordering_key, v.source, v.hash,
+       v.created_at, v.last_seen, v.available_at, v.occurred_at, v.due_time, v.expires_at, v.processed_at,
+       v.processed_by, v.priority, v.max_attempts, v.retry_count, v.lost_count, v.last_error, v.dead_reason,
+       v.lease_id, v.owner, v.locked_until,
+       NULLIF(LOWER(CONCAT_WS('-', SUBSTR(HEX(v.owner), 1, 8), SUBSTR(HEX(v.owner), 9, 4), SUBSTR(HEX(v.owner), 13, 4),
+                              SUBSTR(HEX(v.owner), 17, 4), SUBSTR(HEX(v.owner), 21))), '') AS owner_token,
+       v.state = 2 AS is_processed, v.available_at AS next_attempt_at, v.state AS status
+  FROM {in_waiting} AS v
+UNION ALL
+SELECT v.seq, v.nonce, v.state, v.message_id, v.topic, v.payload, v.content_type, v.headers, v.correlation_id,
+       v.tenant_id, v.idempotency_key, v.aggregate_type, v.aggregate_id, v.ordering_key, v.source, v.hash,
+       v.created_at, v.last_seen, v.available_at, v.occurred_at, v.due_time, v.expires_at, v.processed_at,
+       v.processed_by, v.priority, v.max_attempts, v.retry_count, v.lost_count, v.last_error, v.dead_reason,
+       v.lease_id, v.owner, v.locked_until,
+       NULLIF(LOWER(CONCAT_WS('-', SUBSTR(HEX(v.owner), 1, 8), SUBSTR(HEX(v.owner), 9, 4), SUBSTR(HEX(v.owner), 13, 4),
+                              SUBSTR(HEX(v.owner), 17, 4), SUBSTR(HEX(v.owner), 21))), '') AS owner_token,
+       v.state = 2 AS is_processed, v.available_at AS next_attempt_at, v.state AS status
+  FROM {in_key} AS v;
+
+-- The same without the leases: nothing is in progress here.
+CREATE OR REPLACE VIEW {status} AS
+SELECT m.seq, m.nonce, 0 AS state, k.message_id, m.topic, m.payload, m.content_type, m.headers, m.correlation_id,
+       m.tenant_id, m.idempotency_key, m.aggregate_type, m.aggregate_id, m.ordering_key, k.source, k.hash,
+       k.first_seen AS created_at, k.last_seen, COALESCE(m.due_time, m.created_at) AS available_at, m.occurred_at,
+       m.due_time, m.expires_at, CAST(NULL AS DATETIME(6)) AS processed_at, NULL AS processed_by, m.priority,
+       m.max_attempts, 0 AS retry_count, 0 AS lost_count, NULL AS last_error, NULL AS dead_reason,
+       0 = 2 AS is_processed, COALESCE(m.due_time, m.created_at) AS next_attempt_at,
+       0 AS status
+  FROM {live} AS m
+  JOIN {key} AS k ON k.source = m.source AND k.message_id = m.message_id AND k.seq = m.seq
+UNION ALL
+SELECT m.seq, m.nonce, m.state, k.message_id, m.topic, m.payload, m.content_type, m.headers, m.correlation_id,
+       m.tenant_id, m.idempotency_key, m.aggregate_type, m.aggregate_id, m.ordering_key, k.source, k.hash,
+       k.first_seen AS created_at, k.last_seen, m.available_at, m.occurred_at, m.due_time, m.expires_at,
+       CAST(NULL AS DATETIME(6)) AS processed_at, NULL AS processed_by, m.priority, m.max_attempts, m.retry_count,
+       m.lost_count, m.last_error, m.dead_reason,
+       m.state = 2 AS is_processed, m.available_at AS next_attempt_at,
+       m.state AS status
+  FROM {waiting} AS m
+  JOIN {key} AS k ON k.source = m.source AND k.message_id = m.message_id AND k.seq = m.seq
+UNION ALL
+SELECT 0 AS seq, 0 AS nonce, k.state, k.message_id, COALESCE(k.topic, '') AS topic, '' AS payload, '' AS content_type,
+       NULL AS headers, NULL AS correlation_id, '' AS tenant_id, NULL AS idempotency_key, '' AS aggregate_type,
+       NULL AS aggregate_id, NULL AS ordering_key, k.source, k.hash, k.first_seen AS created_at, k.last_seen,
+       k.first_seen AS available_at, CAST(NULL AS DATETIME(6)) AS occurred_at, CAST(NULL AS DATETIME(6)) AS due_time,
+       CAST(NULL AS DATETIME(6)) AS expires_at, k.processed_at, k.processed_by, 0 AS priority, NULL AS max_attempts,
+       0 AS retry_count, 0 AS lost_count, k.last_error, IF(k.state = 3, 'failed', NULL) AS dead_reason,
+       k.state = 2 AS is_processed, k.first_seen AS next_attempt_at,
+       k.state AS status
+  FROM {key} AS k
+ WHERE k.seq IS NULL;
+
+DELIMITER //
+-- Those of in_seqs that a lease holds, in two results: fresh ones and those that waited.
+DROP PROCEDURE IF EXISTS {do_read}//
+CREATE PROCEDURE {do_read}(IN in_lease_id BIGINT, IN in_seqs LONGTEXT)
+READS SQL DATA SQL SECURITY INVOKER
+BEGIN
+    SELECT m.seq, m.nonce, 1 AS state, m.message_id, m.topic, m.payload, m.content_type, m.headers, m.correlation_id,
+           m.tenant_id, m.idempotency_key, m.aggregate_type, m.aggregate_id, m.ordering_key, m.source, k.hash,
+           COALESCE(k.first_seen, m.created_at) AS created_at, k.last_seen,
+           COALESCE(m.due_time, m.created_at) AS available_at, m.occurred_at, m.due_time, m.expires_at,
+           CAST(NULL AS DATETIME(6)) AS processed_at, NULL AS processed_by, m.priority, m.max_attempts,
+           0 AS retry_count, 0 AS lost_count, NULL AS last_error, NULL AS dead_reason, l.lease_id, l.owner,
+           l.locked_until
+      FROM JSON_TABLE(in_seqs, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
+      STRAIGHT_JOIN {live} AS m ON m.seq = s.seq
+      STRAIGHT_JOIN {lease} AS l ON l.seq = s.seq
+      LEFT JOIN {key} AS k ON k.source = m.source AND k.message_id = m.message_id
+     WHERE l.lease_id = in_lease_id;
+    SELECT m.seq, m.nonce, 1 AS state, m.message_id, m.topic, m.payload, m.content_type, m.headers, m.correlation_id,
+           m.tenant_id, m.idempotency_key, m.aggregate_type, m.aggregate_id, m.ordering_key, m.source, k.hash,
+           COALESCE(k.first_seen, m.created_at) AS created_at, k.last_seen, m.available_at, m.occurred_at, m.due_time,
+           m.expires_at, CAST(NULL AS DATETIME(6)) AS processed_at, NULL AS processed_by, m.priority, m.max_attempts,
+           m.retry_count, m.lost_count, m.last_error, m.dead_reason, l.lease_id, l.owner, l.locked_until
+      FROM JSON_TABLE(in_seqs, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
+      STRAIGHT_JOIN {waiting} AS m ON m.seq = s.seq
+      STRAIGHT_JOIN {lease} AS l ON l.seq = s.seq
+      LEFT JOIN {key} AS k ON k.source = m.source AND k.message_id = m.message_id
+     WHERE l.lease_id = in_lease_id;
+END//
+DELIMITER ;

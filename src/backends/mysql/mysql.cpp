@@ -1,0 +1,64 @@
+#include "postroom/backend/mysql.hpp"
+
+#include <stdexcept>
+
+#include "backends/mysql/dialect.hpp"
+#include "backends/mysql/doorbell.hpp"
+#include "backends/mysql/driver.hpp"
+#include "postroom/error.hpp"
+#include "sql/backend.hpp"
+
+namespace postroom::mysql {
+
+namespace {
+
+sql::Backend make_backend(const std::string& url, const OpenOptions& options,
+                          const Capabilities& capabilities) {
+    const Address address = Address::parse(url);
+    const auto connect = [address, options]() -> std::unique_ptr<sql::Connection> {
+        return std::make_unique<Driver>(open_session(address, options));
+    };
+    return {.dialect = make_dialect(capabilities),
+            .connect = connect,
+            .peer = address.peer(),
+            .doorbell = [connect, budget = options.budget](
+                            const std::string& name,
+                            const Doorbell::Forecast&) -> std::unique_ptr<Doorbell> {
+                return std::make_unique<LookingDoorbell>(connect, name, budget);
+            }};
+}
+
+}  // namespace
+
+std::unique_ptr<Store> open_store(const std::string& url, const OpenOptions& options) {
+    // A server that cannot be used is noticed here and not at the first message.
+    const Capabilities capabilities = open_session(Address::parse(url), options).capabilities;
+    return sql::make_store(make_backend(url, options, capabilities), options);
+}
+
+std::unique_ptr<Schema> open_schema(const std::string& url, const OpenOptions& options) {
+    // The schema is the same for all servers.
+    return sql::make_schema(make_backend(url, options, {}), options);
+}
+
+std::unique_ptr<Store> open_url(const std::string& url, const OpenOptions& options) {
+    return mysql::open_store(url, options);
+}
+
+std::unique_ptr<Schema> open_schema_url(const std::string& url, const OpenOptions& options) {
+    return mysql::open_schema(url, options);
+}
+
+st_mysql* handle(Transaction& tx) {
+    const auto* const driver = dynamic_cast<Driver*>(sql::connection_of(tx));
+    if (driver == nullptr)
+        throw Error(ErrorKind::misuse, "handle: not a transaction of a MariaDB or MySQL store");
+    return driver->native();
+}
+
+std::unique_ptr<TxContext> borrow(st_mysql* connection) {
+    if (connection == nullptr) throw std::invalid_argument("connection: null");
+    return sql::make_borrowed(std::make_unique<Driver>(connection));
+}
+
+}  // namespace postroom::mysql

@@ -1,0 +1,129 @@
+#include "backends/mysql/session.hpp"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <mutex>
+#include <new>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "backends/mysql/errors.hpp"
+
+namespace postroom::mysql {
+
+namespace {
+
+// A server that has not answered so long after the statement's own limit never will.
+constexpr Duration answer_slack = std::chrono::seconds{10};
+
+// Who waits for a lock is told so, as a conflict, before the statement as a whole takes too long.
+constexpr Duration lock_slack = std::chrono::seconds{1};
+
+unsigned whole_seconds(Duration duration) {
+    const auto seconds = std::chrono::ceil<std::chrono::seconds>(duration).count();
+    return static_cast<unsigned>(std::clamp<std::int64_t>(seconds, 1, 1'000'000));
+}
+
+void set_number(MYSQL* connection, mysql_option option, unsigned value) {
+    mysql_options(connection, option, &value);
+}
+
+void set_flag(MYSQL* connection, mysql_option option, bool value) {
+    const my_bool flag = value ? 1 : 0;
+    mysql_options(connection, option, &flag);
+}
+
+void set_file(MYSQL* connection, mysql_option option, const std::string& path) {
+    if (!path.empty()) mysql_options(connection, option, path.c_str());
+}
+
+// Connector/C verifies nothing unless told so.
+void set_tls(MYSQL* connection, const Address& address) {
+    if (address.tls == Tls::disabled) return;
+    set_flag(connection, MYSQL_OPT_SSL_ENFORCE, true);
+    set_flag(connection, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, address.tls == Tls::verified);
+    set_file(connection, MYSQL_OPT_SSL_CA, address.ca_file);
+    set_file(connection, MYSQL_OPT_SSL_CERT, address.certificate_file);
+    set_file(connection, MYSQL_OPT_SSL_KEY, address.key_file);
+}
+
+void set_options(MYSQL* connection, const Address& address, const OpenOptions& options) {
+    set_number(connection, MYSQL_OPT_CONNECT_TIMEOUT, whole_seconds(options.connect_timeout));
+    const unsigned patience = whole_seconds(options.statement_timeout + answer_slack);
+    set_number(connection, MYSQL_OPT_READ_TIMEOUT, patience);
+    set_number(connection, MYSQL_OPT_WRITE_TIMEOUT, patience);
+    set_number(connection, MYSQL_OPT_PROTOCOL,
+               address.socket.empty() ? MYSQL_PROTOCOL_TCP : MYSQL_PROTOCOL_SOCKET);
+    mysql_options(connection, MYSQL_SET_CHARSET_NAME, "utf8mb4");
+    // A server must not be able to ask for files of this machine.
+    set_number(connection, MYSQL_OPT_LOCAL_INFILE, 0);
+    set_tls(connection, address);
+}
+
+void connect(MYSQL* connection, const Address& address) {
+    const bool by_socket = !address.socket.empty();
+    if (mysql_real_connect(connection, by_socket ? nullptr : address.host.c_str(),
+                           address.user.c_str(), address.password.c_str(), address.database.c_str(),
+                           by_socket ? 0 : address.port,
+                           by_socket ? address.socket.c_str() : nullptr, 0) == nullptr)
+        throw error_of(connection);
+    if (address.tls != Tls::disabled && mysql_get_ssl_cipher(connection) == nullptr)
+        throw Error(ErrorKind::unavailable, "the server did not agree to TLS");
+}
+
+std::string settings(const Capabilities& capabilities, const OpenOptions& options) {
+    return fmt::format(
+        "SET SESSION time_zone = '+00:00', sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', "
+        "autocommit = 1, innodb_lock_wait_timeout = {}, {}",
+        whole_seconds(options.statement_timeout),
+        capabilities.statement_limit(options.statement_timeout + lock_slack));
+}
+
+}  // namespace
+
+void simple(MYSQL* connection, const std::string& sql) {
+    if (mysql_real_query(connection, sql.data(), sql.size()) != 0) throw error_of(connection);
+    if (MYSQL_RES* const result = mysql_store_result(connection)) mysql_free_result(result);
+}
+
+std::size_t packet_max_of(MYSQL* connection) {
+    if (mysql_query(connection, "SELECT @@max_allowed_packet") != 0) throw error_of(connection);
+    const std::unique_ptr<MYSQL_RES, decltype(&mysql_free_result)> result(
+        mysql_store_result(connection), &mysql_free_result);
+    if (result == nullptr) throw error_of(connection);
+    const MYSQL_ROW row = mysql_fetch_row(result.get());
+    std::size_t limit = 0;
+    if (row != nullptr && row[0] != nullptr) {
+        const std::string_view digits = row[0];
+        std::from_chars(digits.data(), digits.data() + digits.size(), limit);
+    }
+    return limit;
+}
+
+Session open_session(const Address& address, const OpenOptions& options) {
+    static std::once_flag initialized;
+    std::call_once(initialized, [] { mysql_library_init(0, nullptr, nullptr); });
+    Session session;
+    session.connection.reset(mysql_init(nullptr));
+    MYSQL* const connection = session.connection.get();
+    if (connection == nullptr) throw std::bad_alloc();
+    set_options(connection, address, options);
+    connect(connection, address);
+    session.capabilities = Capabilities::of(connection);
+    simple(connection, settings(session.capabilities, options));
+    simple(connection, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED");
+    session.packet_max = packet_max_of(connection);
+    return session;
+}
+
+bool quiet(MYSQL* connection) {
+    char byte = 0;
+    const ssize_t got = ::recv(mysql_get_socket(connection), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    return got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
+}
+
+}  // namespace postroom::mysql

@@ -1,0 +1,62 @@
+#include "backends/sqlite/file_watch.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+
+#include "postroom/error.hpp"
+
+namespace postroom::sqlite {
+
+namespace {
+
+constexpr std::int64_t ns_per_second = 1'000'000'000;
+constexpr std::int64_t ns_per_us = 1'000;
+// Several ticks of any kernel; and of file systems that keep whole seconds only.
+constexpr std::int64_t tick_ns = 50'000'000;
+constexpr std::int64_t coarse_tick_ns = 2 * ns_per_second;
+
+bool is_young(const FileTrace& file, std::int64_t now_ns) {
+    const std::int64_t tick = file.written_ns % ns_per_second == 0 ? coarse_tick_ns : tick_ns;
+    const std::int64_t age = now_ns - file.written_ns;
+    // A time far in the future is of a clock that has been set back; it will not tell more later.
+    return age < tick && age > -tick;
+}
+
+FileTrace trace_of(const std::string& path, bool needed) {
+    struct stat status {};
+    if (::stat(path.c_str(), &status) != 0) {
+        if (errno == ENOENT && !needed) return {};
+        throw Error(ErrorKind::unavailable,
+                    fmt::format("doorbell: cannot watch the file '{}': {}", path,
+                                std::system_category().message(errno)));
+    }
+    if (status.st_size == 0) return {};
+    return {.device = status.st_dev,
+            .inode = status.st_ino,
+            .bytes = status.st_size,
+            .written_ns = status.st_mtim.tv_sec * ns_per_second + status.st_mtim.tv_nsec};
+}
+
+}  // namespace
+
+bool ChangeJudge::changed(const DatabaseTrace& trace, Instant now) {
+    const std::int64_t now_ns = now.time_since_epoch().count() * ns_per_us;
+    const bool young = is_young(trace.file, now_ns) || is_young(trace.log, now_ns);
+    const bool other = !last_ || *last_ != trace;
+    const bool matured = young_ && !young;
+    last_ = trace;
+    young_ = young;
+    return other || matured;
+}
+
+bool FileWatch::changed() {
+    // The time first: what is written after it is young.
+    const Instant now = SystemClock().now();
+    return judge_.changed({.file = trace_of(path_, true), .log = trace_of(log_path_, false)}, now);
+}
+
+}  // namespace postroom::sqlite

@@ -1,0 +1,24 @@
+// The commands, one file each: the description of a command stands beside what it does.
+#pragma once
+
+#include "cli/command.hpp"
+
+namespace postroom::cli {
+
+Command completion_command();
+Command config_command();
+Command doctor_command();
+Command enqueue_command();
+Command explain_command();
+Command list_command();
+Command migrate_command();
+Command pages_command();  // hidden: writes the reference pages
+Command purge_command();
+Command redrive_command();
+Command relay_command();
+Command show_command();
+Command status_command();
+Command tail_command();
+Command version_command();
+
+}  // namespace postroom::cli

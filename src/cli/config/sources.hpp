@@ -1,0 +1,27 @@
+// Where settings are written: the TOML file and the environment.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/config/values.hpp"
+
+namespace postroom::cli {
+
+// All values of the file, in its order. [[routes]] become routes.0, routes.1 and so on; an array of
+// texts becomes one text with spaces. Throws Failure{config} with file and line, Failure{not_found}
+// when there is no such file.
+std::vector<GivenValue> read_toml_file(const std::string& path);
+
+// `text` with ${env:NAME} and ${file:PATH} replaced. Throws Failure{config} that begins with
+// `where`.
+std::string interpolated(const std::string& text, const std::string& where);
+
+// Those of `environment` (NAME=value) that begin with POSTROOM_. Names with "__" are keys:
+// POSTROOM_RELAY__BATCH is relay.batch. Throws Failure{config} for a name that is nearly one of
+// ours.
+std::vector<GivenValue> read_environment(const char* const* environment);
+
+}  // namespace postroom::cli

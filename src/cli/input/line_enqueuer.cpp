@@ -1,0 +1,62 @@
+#include "cli/input/line_enqueuer.hpp"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+#include "cli/failure.hpp"
+#include "cli/input/message_line.hpp"
+#include "postroom/error.hpp"
+
+namespace postroom::cli {
+
+void LineEnqueuer::run(std::istream& input) {
+    std::string line;
+    while (std::getline(input, line)) {
+        ++line_;
+        if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+        take(line);
+        if (messages_.size() == batch_) flush();
+    }
+    flush();
+}
+
+void LineEnqueuer::take(const std::string& line) {
+    try {
+        NewMessage message = message_from_json(line);
+        validate(message, limits_);
+        messages_.push_back(std::move(message));
+    } catch (const std::invalid_argument& error) {
+        throw Failure(ExitCode::input,
+                      fmt::format("line {}: {}; {}", line_, error.what(), stored_so_far()));
+    }
+}
+
+std::string LineEnqueuer::stored_so_far() const {
+    if (outbox_ == nullptr) return "nothing was to be stored";
+    if (stored_to_ == 0) return "nothing was stored";
+    return fmt::format("lines up to {} are stored, those behind are not", stored_to_);
+}
+
+void LineEnqueuer::flush() {
+    if (messages_.empty()) return;
+    if (outbox_ != nullptr) {
+        store();
+    } else {
+        enqueued_ += messages_.size();
+    }
+    stored_to_ = line_;
+    messages_.clear();
+    progress_.at(enqueued_ + existed_);
+}
+
+void LineEnqueuer::store() {
+    try {
+        for (const EnqueueResult& result : outbox_->enqueue_all(messages_))
+            ++(result.already_existed ? existed_ : enqueued_);
+    } catch (const Error& error) {
+        throw Error(error.kind(), fmt::format("{}; {}", error.what(), stored_so_far()));
+    }
+}
+
+}  // namespace postroom::cli

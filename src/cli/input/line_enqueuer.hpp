@@ -1,0 +1,44 @@
+// LineEnqueuer: messages from lines of JSON, batch by batch, each batch one transaction.
+#pragma once
+
+#include <cstdint>
+#include <istream>
+#include <string>
+#include <vector>
+
+#include "cli/output/progress.hpp"
+#include "postroom/outbox.hpp"
+
+namespace postroom::cli {
+
+class LineEnqueuer {
+public:
+    // Without an outbox it only checks. All of them must outlive this.
+    LineEnqueuer(const Outbox* outbox, const Limits& limits, std::size_t batch)
+        : outbox_(outbox), limits_(limits), batch_(batch) {}
+
+    // Throws Failure{input} that names the line at fault and what was stored before it; empty lines
+    // are passed over. What the store throws says what was stored before it too.
+    void run(std::istream& input);
+
+    std::uint64_t enqueued() const { return enqueued_; }
+    std::uint64_t existed() const { return existed_; }
+
+private:
+    void take(const std::string& line);
+    std::string stored_so_far() const;
+    void flush();
+    void store();
+
+    const Outbox* const outbox_;
+    const Limits& limits_;
+    const std::size_t batch_;
+    std::vector<NewMessage> messages_;
+    std::uint64_t line_ = 0;
+    std::uint64_t stored_to_ = 0;
+    std::uint64_t enqueued_ = 0;
+    std::uint64_t existed_ = 0;
+    Progress progress_{"messages"};
+};
+
+}  // namespace postroom::cli

@@ -1,0 +1,73 @@
+// postroom: reads the command line, runs one command, and turns whatever went wrong into one line
+// and an exit code.
+#include <fmt/format.h>
+
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "cli/command_tree.hpp"
+#include "cli/failure.hpp"
+#include "cli/output/text.hpp"
+#include "cli/pages/pages.hpp"
+#include "cli/parse.hpp"
+#include "postroom/error.hpp"
+
+namespace postroom::cli {
+
+namespace {
+
+std::string advice(const Error& error) {
+    switch (error.kind()) {
+        case ErrorKind::unavailable:
+            return "; is the server running, and are address and password right?";
+        case ErrorKind::conflict:
+            return "; somebody else was at work: try again";
+        case ErrorKind::outcome_unknown:
+            return "; it may or may not have happened: look before you repeat it";
+        case ErrorKind::rejected:
+            return "; 'postroom doctor' looks for the reason";
+        case ErrorKind::misuse:
+            break;
+    }
+    return "";
+}
+
+ExitCode run(const std::vector<std::string>& words) {
+    const std::vector<std::string> asked =
+        words.size() == 1 && words[0] == "--version" ? std::vector<std::string>{"version"} : words;
+    if (asked.empty()) {
+        print(help_text(command_tree(), ""));
+        return ExitCode::usage;
+    }
+    const Invocation in = parse(command_tree(), asked);
+    if (in.has("help")) {
+        print(help_text(in.command(), in.path()));
+        return ExitCode::ok;
+    }
+    return in.command().run(in);
+}
+
+int guarded(const std::vector<std::string>& words) {
+    ExitCode code = ExitCode::failed;
+    try {
+        code = run(words);
+    } catch (const Failure& failure) {
+        complain(failure.what());
+        code = failure.code();
+    } catch (const Error& error) {
+        complain(error.what() + advice(error));
+        if (error.retryable()) code = ExitCode::unavailable;
+    } catch (const std::exception& error) {
+        complain(error.what());
+    }
+    return static_cast<int>(code);
+}
+
+}  // namespace
+
+}  // namespace postroom::cli
+
+int main(int argc, char** argv) {
+    return postroom::cli::guarded(std::vector<std::string>(argv + 1, argv + argc));
+}

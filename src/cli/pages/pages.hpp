@@ -1,0 +1,32 @@
+// What is read off the command tree and the settings table: help, completion, man page, references.
+#pragma once
+
+#include <string>
+
+#include "cli/command.hpp"
+
+namespace postroom::cli {
+
+// For a terminal. `path` are the words behind "postroom" that lead to the command.
+std::string help_text(const Command& command, const std::string& path);
+// "postroom migrate up [options] ARG"
+std::string usage_line(const Command& command, const std::string& path);
+
+// `shell` is bash, zsh or fish.
+std::string completion_text(const Command& root, const std::string& shell);
+
+// roff, section 1.
+std::string man_page(const Command& root);
+
+// docs/reference/cli.md and docs/reference/config.md
+std::string cli_reference(const Command& root);
+std::string config_reference();
+
+// All commands that do something, with the words that lead to them, hidden ones left out.
+struct Leaf {
+    const Command* command;
+    std::string path;
+};
+std::vector<Leaf> leaves(const Command& root, const std::string& path = "");
+
+}  // namespace postroom::cli

@@ -1,0 +1,87 @@
+#include "daemon/log_lines.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "cli/output/json.hpp"
+#include "cli/output/text.hpp"
+
+namespace postroom::daemon {
+
+namespace {
+
+// Where the value at the beginning of `rest` ends. A quoted one is escaped as in JSON.
+std::size_t value_end(std::string_view rest) {
+    if (!rest.starts_with('"')) return std::min(rest.find(' '), rest.size());
+    for (std::size_t i = 1; i < rest.size(); ++i) {
+        if (rest[i] == '\\') {
+            ++i;
+        } else if (rest[i] == '"') {
+            return i + 1;
+        }
+    }
+    return rest.size();
+}
+
+// A JSON number has no leading zeros: "007" is the name of something.
+bool is_figure(std::string_view value) {
+    const std::size_t dot = value.find('.');
+    const std::string_view whole = value.substr(0, dot);
+    const auto digits = [](std::string_view text) {
+        return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+    };
+    return digits(whole) && whole.size() <= 15 && (whole == "0" || whole[0] != '0') &&
+           (dot == std::string_view::npos || digits(value.substr(dot + 1)));
+}
+
+// Names that users choose stay texts, whatever they look like.
+bool is_figure_key(std::string_view key) {
+    return key.ends_with("_ms") || key == "count" || key == "retry" || key == "max" ||
+           key == "cycles" || key == "claimed" || key == "delivered" || key == "retried" ||
+           key == "dead" || key == "released" || key == "lost" || key == "store_failed" ||
+           key == "stores" || key == "sinks" || key == "routes" || key == "pid";
+}
+
+}  // namespace
+
+std::string json_log_line(Instant time, LogLevel level, std::string_view text) {
+    cli::JsonObject line;
+    std::string_view rest = text;
+    line.add("ts", time).add("level", to_string(level));
+    line.add("event", rest.substr(0, rest.find(' ')));
+    rest.remove_prefix(std::min(rest.find(' '), rest.size()));
+    while (rest.starts_with(' ')) {
+        rest.remove_prefix(1);
+        const std::size_t equals = rest.find('=');
+        if (equals == std::string_view::npos) break;
+        const std::string_view key = rest.substr(0, equals);
+        rest.remove_prefix(equals + 1);
+        const std::size_t end = value_end(rest);
+        const std::string_view value = rest.substr(0, end);
+        rest.remove_prefix(end);
+        if (value.starts_with('"') || (is_figure_key(key) && is_figure(value))) {
+            line.add_json(key, value);
+        } else {
+            line.add(key, value);
+        }
+    }
+    return line.text();
+}
+
+void write_log(const LogPlan& plan, LogLevel level, std::string_view text) {
+    if (level < plan.level) return;
+    if (!plan.json) return log_to_stderr(level, text);
+    const std::string line = json_log_line(SystemClock().now(), level, text) + "\n";
+    std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+LogOptions log_options(const LogPlan& plan) {
+    return {
+        .write = [plan](LogLevel level, std::string_view text) { write_log(plan, level, text); },
+        .min_level = plan.level,
+        .per_message_info = plan.per_message};
+}
+
+}  // namespace postroom::daemon

@@ -1,0 +1,22 @@
+// Log lines of the relay: as LogObserver writes them, or as JSON for machines.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "daemon/relay_plan.hpp"
+#include "postroom/clock.hpp"
+#include "postroom/log.hpp"
+
+namespace postroom::daemon {
+
+// `NAME key=value key="a value"` as {"ts":...,"level":...,"event":"NAME","key":"value"}. Figures
+// become numbers.
+std::string json_log_line(Instant time, LogLevel level, std::string_view text);
+
+// Writes one line to standard error in the form that `plan` asks for, unless it is below its level.
+void write_log(const LogPlan& plan, LogLevel level, std::string_view text);
+
+LogOptions log_options(const LogPlan& plan);
+
+}  // namespace postroom::daemon

@@ -1,0 +1,153 @@
+#include "runtime/bell_watch.hpp"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+namespace postroom {
+
+namespace {
+
+// A look is two system calls. At this pace the looks at a thousand stores take less than a
+// hundredth of a core.
+constexpr Duration pause_per_bell = std::chrono::microseconds{500};
+constexpr Duration round_min = std::chrono::milliseconds{10};
+constexpr Duration round_max = std::chrono::seconds{1};
+constexpr Duration tick_max = std::chrono::milliseconds{50};
+
+int make_wake_descriptor() {
+    const int descriptor = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (descriptor < 0) throw std::system_error(errno, std::system_category(), "eventfd");
+    return descriptor;
+}
+
+Duration round_of(std::size_t bells) {
+    return std::clamp(pause_per_bell * static_cast<std::int64_t>(bells), round_min, round_max);
+}
+
+}  // namespace
+
+BellWatch::BellWatch(Calls calls)
+    : calls_(std::move(calls)),
+      wake_descriptor_(make_wake_descriptor()),
+      thread_([this](const std::stop_token& stop) { run(stop); }) {}
+
+BellWatch::~BellWatch() {
+    stop();
+    ::close(wake_descriptor_);
+}
+
+void BellWatch::wake() {
+    const std::uint64_t one = 1;
+    // A full counter wakes as well.
+    [[maybe_unused]] const ssize_t written = ::write(wake_descriptor_, &one, sizeof one);
+}
+
+void BellWatch::stop() {
+    if (!thread_.joinable()) return;
+    thread_.request_stop();
+    wake();
+    thread_.join();
+}
+
+void BellWatch::add(const ServedStorePtr& store) {
+    {
+        const base::MutexLock lock(mutex_);
+        const int descriptor = store->bell->descriptor();
+        watched_.push_back({.store = store, .descriptor = descriptor});
+        if (descriptor < 0) ++silent_;
+    }
+    wake();
+}
+
+void BellWatch::remove(const ServedStore& store) {
+    const base::MutexLock lock(mutex_);
+    forget(store);
+}
+
+void BellWatch::forget(const ServedStore& store) {
+    for (auto at = watched_.begin(); at != watched_.end(); ++at) {
+        if (at->store.get() != &store) continue;
+        if (at->descriptor < 0) --silent_;
+        watched_.erase(at);
+        return;
+    }
+}
+
+void BellWatch::run(const std::stop_token& stop) {
+    std::vector<int> readable;
+    while (!stop.stop_requested()) {
+        wait(readable);
+        if (stop.stop_requested()) return;
+        const Answers answers = look(readable);
+        for (const ServedStorePtr& store : answers.rung) calls_.rung(*store);
+        for (const auto& [store, error] : answers.broken) calls_.broken(*store, error);
+    }
+}
+
+Duration BellWatch::tick() const {
+    return silent_ == 0 ? round_max : std::min(round_of(silent_), tick_max);
+}
+
+std::size_t BellWatch::looks_per_tick() const {
+    const auto ticks = static_cast<std::size_t>(round_of(silent_) / tick());
+    return (watched_.size() + ticks - 1) / std::max<std::size_t>(ticks, 1);
+}
+
+void BellWatch::wait(std::vector<int>& readable) {
+    std::vector<pollfd> polled{{.fd = wake_descriptor_, .events = POLLIN, .revents = 0}};
+    Duration pause{};
+    {
+        const base::MutexLock lock(mutex_);
+        for (const Watched& watched : watched_)
+            if (watched.descriptor >= 0)
+                polled.push_back({.fd = watched.descriptor, .events = POLLIN, .revents = 0});
+        pause = tick();
+    }
+    readable.clear();
+    const auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(pause).count();
+    if (::poll(polled.data(), polled.size(), static_cast<int>(milliseconds)) <= 0) return;
+    for (const pollfd& one : polled) {
+        if (one.revents == 0) continue;
+        if (one.fd == wake_descriptor_) {
+            std::uint64_t count = 0;
+            [[maybe_unused]] const ssize_t taken = ::read(wake_descriptor_, &count, sizeof count);
+        } else {
+            readable.push_back(one.fd);
+        }
+    }
+}
+
+BellWatch::Answers BellWatch::look(const std::vector<int>& readable) {
+    Answers answers;
+    const base::MutexLock lock(mutex_);
+    if (!readable.empty()) {
+        for (std::size_t i = 0; i < watched_.size(); ++i)
+            if (std::find(readable.begin(), readable.end(), watched_[i].descriptor) !=
+                readable.end())
+                look_at(i, answers);
+    }
+    const std::size_t looks = silent_ == 0 ? 0 : std::min(looks_per_tick(), watched_.size());
+    for (std::size_t n = 0; n < looks; ++n) {
+        cursor_ = (cursor_ + 1) % watched_.size();
+        if (watched_[cursor_].descriptor < 0) look_at(cursor_, answers);
+    }
+    for (const auto& broken : answers.broken) forget(*broken.first);
+    return answers;
+}
+
+void BellWatch::look_at(std::size_t place, Answers& answers) {
+    const ServedStorePtr& store = watched_[place].store;
+    try {
+        if (store->bell->look()) answers.rung.push_back(store);
+    } catch (const std::exception& error) {
+        answers.broken.emplace_back(store, error.what());
+    }
+}
+
+}  // namespace postroom

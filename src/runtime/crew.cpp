@@ -1,0 +1,267 @@
+// Crew: the stores it serves, how it starts and how it ends. The steps are in crew_steps.cpp.
+#include "runtime/crew.hpp"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "base/random.hpp"
+#include "runtime/monotonic_clock.hpp"
+
+namespace postroom {
+
+namespace {
+
+constexpr Duration close_look_interval = std::chrono::milliseconds{1};
+// Between the first cleanings of two stores, so that a thousand of them do not come at once.
+constexpr Duration tend_spacing = std::chrono::milliseconds{500};
+constexpr std::size_t steps_of_one_store = 4;
+constexpr std::size_t ready_stores_per_worker = 4;
+
+base::SystemRandom& system_random() {
+    static base::SystemRandom random;
+    return random;
+}
+
+DispatcherOptions completed(const StoreProvider& stores, DispatcherOptions options) {
+    if (options.owner.is_nil()) options.owner = OwnerToken::generate();
+    for (const StorePtr& store : stores.stores()) validate(options, store->limits());
+    return options;
+}
+
+std::shared_ptr<const SelectionStrategy> strategy_of(const DispatcherOptions& options) {
+    if (options.strategy != nullptr) return options.strategy;
+    return std::make_shared<RoundRobin>();
+}
+
+// A quarter of the threads for those that make trouble; two steps of one store at a time, so that
+// it takes several of them to use up all threads before they are known.
+ScheduleLimits limits_of(std::size_t threads) {
+    return {.per_store = std::max<std::size_t>(1, std::min<std::size_t>(2, threads / 2)),
+            .suspects = std::max<std::size_t>(1, threads / 4)};
+}
+
+}  // namespace
+
+Dispatcher::Crew::Crew(Store& store, const DispatcherOptions& options)
+    : Crew(std::make_unique<FixedStores>(store), nullptr, options, steps_of_one_store,
+           {.per_store = steps_of_one_store, .suspects = steps_of_one_store}) {}
+
+Dispatcher::Crew::Crew(StoreProvider& stores, const DispatcherOptions& options)
+    : Crew(nullptr, &stores, options, options.store_threads, limits_of(options.store_threads)) {}
+
+Dispatcher::Crew::Crew(std::unique_ptr<StoreProvider> own, StoreProvider* given,
+                       const DispatcherOptions& options, std::size_t step_threads,
+                       const ScheduleLimits& limits)
+    : own_provider_(std::move(own)),
+      provider_(given == nullptr ? *own_provider_ : *given),
+      options_(completed(provider_, options)),
+      step_threads_(step_threads),
+      asks_first_(given != nullptr),
+      ready_max_(ready_stores_per_worker * options.worker_count),
+      schedule_(limits, strategy_of(options)) {}
+
+Dispatcher::Crew::~Crew() { close(); }
+
+void Dispatcher::Crew::intercept(std::shared_ptr<Interceptor> interceptor) {
+    interceptors_.push_back(std::move(interceptor));
+}
+
+std::vector<ServedStorePtr> Dispatcher::Crew::served() const {
+    std::vector<ServedStorePtr> out;
+    const base::MutexLock lock(mutex_);
+    for (const auto& [number, store] : stores_) out.push_back(store);
+    return out;
+}
+
+void Dispatcher::Crew::start() {
+    started_ = true;
+    workers_ = std::make_unique<WorkerPool>(options_.worker_count, [this] { return work(); });
+    bells_ = std::make_unique<BellWatch>(
+        BellWatch::Calls{.rung = [](ServedStore& store) { store.core->nudge(); },
+                         .broken = [this](ServedStore& store,
+                                          const std::string& error) { bell_broke(store, error); }});
+    for (std::size_t i = 0; i < step_threads_; ++i)
+        threads_.emplace_back([this](const std::stop_token& stop) { take_steps(stop); });
+    subscription_ = provider_.subscribe([this] { follow_provider(); });
+    follow_provider();
+}
+
+void Dispatcher::Crew::follow_provider() {
+    const base::MutexLock lock(follow_mutex_);
+    if (!following_) return;
+    const std::vector<StorePtr> wanted = provider_.stores();
+    std::set<const Store*> known;
+    for (const ServedStorePtr& store : served()) {
+        if (store->leaving) continue;
+        if (std::find(wanted.begin(), wanted.end(), store->store) == wanted.end()) {
+            begin_to_leave(store);
+        } else {
+            known.insert(store->store.get());
+        }
+    }
+    for (const StorePtr& store : wanted) {
+        if (known.contains(store.get())) continue;
+        const std::uint64_t number = next_number_++;
+        try {
+            serve(number, store);
+        } catch (const std::exception& error) {
+            if (options_.observer != nullptr)
+                options_.observer->observe({.kind = EventKind::store_failed,
+                                            .queue = options_.queue,
+                                            .store = store->id(),
+                                            .error = error.what(),
+                                            .operation = "start"});
+        }
+    }
+}
+
+void Dispatcher::Crew::serve(std::uint64_t number, const StorePtr& store) {
+    auto core = std::make_shared<DispatchCore>(
+        *store, options_, monotonic_clock(),
+        options_.random == nullptr ? system_random() : *options_.random, routes_);
+    for (const std::shared_ptr<Interceptor>& interceptor : interceptors_)
+        core->intercept(interceptor);
+    const auto served = std::make_shared<ServedStore>(number, store, core);
+    const auto due = [this, number](Step step) {
+        return [this, number, step] { wake(number, step, Instant::min()); };
+    };
+    core->connect({.workers =
+                       [this, weak = std::weak_ptr(served)](std::size_t count) {
+                           if (const ServedStorePtr ready = weak.lock()) ready_.add(ready);
+                           workers_->wake(count);
+                       },
+                   .poller = due(Step::claim),
+                   .settler = due(Step::settle),
+                   .keeper = due(Step::keep)});
+    const Instant now = monotonic_clock().now();
+    {
+        const base::MutexLock lock(mutex_);
+        for (const std::string& topic : paused_) core->pause(topic);
+        stores_.emplace(number, served);
+        schedule_.add(number, store->id());
+        for (const Step step : {Step::settle, Step::keep, Step::claim})
+            schedule_.wake(number, step, now);
+        const Duration spacing = tend_spacing * static_cast<std::int64_t>(number);
+        schedule_.wake(number, Step::tend, now + std::min(spacing, options_.purge_interval));
+        if (options_.wake_ups) schedule_.wake(number, Step::listen, now);
+        call_leader(now);
+    }
+    store->attach(options_.queue, core);
+}
+
+// As close(), for one store, and nobody waits for it.
+void Dispatcher::Crew::begin_to_leave(const ServedStorePtr& store) {
+    store->leaving_since = monotonic_clock().now();
+    store->leaving = true;
+    store->store->detach(options_.queue, *store->core);
+    store->core->begin_close();
+    end_new_work(*store);
+    wake(store->number, Step::leave, Instant::min());
+}
+
+void Dispatcher::Crew::end_new_work(const ServedStore& store) {
+    store.stop.request_stop();
+    {
+        const base::MutexLock lock(mutex_);
+        for (const Step step : {Step::claim, Step::tend, Step::listen})
+            schedule_.end(store.number, step);
+    }
+    bells_->remove(store);
+}
+
+void Dispatcher::Crew::wait_for_new_work_to_end() {
+    const auto under_way = [this] {
+        const base::MutexLock lock(mutex_);
+        return std::any_of(stores_.begin(), stores_.end(),
+                           [this](const auto& entry) POSTROOM_REQUIRES(mutex_) {
+                               return schedule_.under_way(entry.first, Step::claim) ||
+                                      schedule_.under_way(entry.first, Step::tend) ||
+                                      schedule_.under_way(entry.first, Step::listen);
+                           });
+    };
+    while (under_way()) std::this_thread::sleep_for(close_look_interval);
+}
+
+bool Dispatcher::Crew::all_served(bool (DispatchCore::*holds)() const, Duration timeout) const {
+    const Instant give_up = monotonic_clock().now() + timeout;
+    std::vector<ServedStorePtr> waited_for = served();
+    for (;;) {
+        std::erase_if(waited_for,
+                      [&](const ServedStorePtr& store) { return ((*store->core).*holds)(); });
+        if (waited_for.empty()) return true;
+        if (monotonic_clock().now() >= give_up) return false;
+        std::this_thread::sleep_for(close_look_interval);
+    }
+}
+
+// The order is that of the messages: nothing new comes in, what runs ends, all is settled.
+void Dispatcher::Crew::close() {
+    if (std::exchange(closed_, true) || !started_) return;
+    subscription_ = {};
+    {
+        const base::MutexLock lock(follow_mutex_);
+        following_ = false;
+    }
+    const std::vector<ServedStorePtr> all = served();
+    for (const ServedStorePtr& store : all) {
+        store->store->detach(options_.queue, *store->core);
+        store->core->begin_close();
+        end_new_work(*store);
+    }
+    bells_->stop();
+    wait_for_new_work_to_end();
+    if (!all_served(&DispatchCore::idle, options_.drain_timeout)) {
+        for (const ServedStorePtr& store : all) store->core->request_stop_of_handlers();
+        workers_->stop();
+        all_served(&DispatchCore::idle, options_.drain_timeout);
+    }
+    workers_->stop();
+    all_served(&DispatchCore::all_settled, std::max(options_.drain_timeout, settle_time_min));
+    for (std::jthread& thread : threads_) thread.request_stop();
+    threads_.clear();
+    bells_.reset();
+    for (const ServedStorePtr& store : all) store->core->disconnect();
+    const base::MutexLock lock(mutex_);
+    stores_.clear();
+}
+
+void Dispatcher::Crew::pause(const std::string& topic) {
+    {
+        const base::MutexLock lock(mutex_);
+        paused_.insert(topic);
+    }
+    for (const ServedStorePtr& store : served()) store->core->pause(topic);
+}
+
+void Dispatcher::Crew::resume(const std::string& topic) {
+    {
+        const base::MutexLock lock(mutex_);
+        paused_.erase(topic);
+    }
+    for (const ServedStorePtr& store : served()) store->core->resume(topic);
+}
+
+void Dispatcher::Crew::nudge() {
+    for (const ServedStorePtr& store : served()) store->core->nudge();
+}
+
+DispatcherStatus Dispatcher::Crew::status() const {
+    DispatcherStatus total;
+    std::set<std::string> circuits;
+    for (const ServedStorePtr& store : served()) {
+        const DispatcherStatus one = store->core->status();
+        ++total.stores;
+        total.hot_depth += one.hot_depth;
+        total.cold_depth += one.cold_depth;
+        total.running += one.running;
+        total.in_flight += one.in_flight;
+        circuits.insert(one.open_circuits.begin(), one.open_circuits.end());
+    }
+    total.open_circuits = {circuits.begin(), circuits.end()};
+    const base::MutexLock lock(mutex_);
+    total.paused = {paused_.begin(), paused_.end()};
+    return total;
+}
+
+}  // namespace postroom

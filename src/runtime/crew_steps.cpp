@@ -1,0 +1,196 @@
+// Crew: the threads that take the steps, and what the steps do.
+#include <algorithm>
+#include <utility>
+
+#include "runtime/crew.hpp"
+#include "runtime/monotonic_clock.hpp"
+
+namespace postroom {
+
+namespace {
+
+// Even a leader that could sleep for ever looks again now and then.
+constexpr Duration sleep_max = std::chrono::seconds{30};
+constexpr Duration bell_repair_pause = std::chrono::seconds{1};
+constexpr Duration leave_look_interval = std::chrono::milliseconds{20};
+// The database's clock may have coarser steps than ours.
+constexpr Duration due_margin = std::chrono::milliseconds{2};
+
+}  // namespace
+
+void Dispatcher::Crew::wake(std::uint64_t store, Step step, Instant at) {
+    const base::MutexLock lock(mutex_);
+    schedule_.wake(store, step, at);
+    call_leader(at);
+}
+
+void Dispatcher::Crew::call_leader(Instant due) {
+    if (!leading_ || due >= leader_sleeps_until_) return;
+    called_ = true;
+    leader_.notify_one();
+}
+
+void Dispatcher::Crew::take_steps(const std::stop_token& stop) {
+    base::MutexLock lock(mutex_);
+    while (!stop.stop_requested()) {
+        const Instant now = monotonic_clock().now();
+        const std::optional<Schedule::Pick> pick = schedule_.next(now, ready_.size() < ready_max_);
+        if (pick) {
+            ServedStorePtr store = stores_.at(pick->store);
+            if (!leading_) followers_.notify_one();
+            lock.unlock();
+            const Schedule::Report report = take_step(store, pick->step);
+            store.reset();
+            lock.lock();
+            const ServedStorePtr gone = finish_step(*pick, report);
+            if (gone == nullptr) continue;
+            lock.unlock();
+            gone->core->disconnect();
+            lock.lock();
+        } else if (leading_) {
+            followers_.wait(lock, stop, [this]() POSTROOM_REQUIRES(mutex_) { return !leading_; });
+        } else {
+            lead(lock, stop, schedule_.wake_at(now) - now);
+        }
+    }
+}
+
+void Dispatcher::Crew::lead(base::MutexLock& lock, const std::stop_token& stop, Duration sleep) {
+    leading_ = true;
+    called_ = false;
+    sleep = std::min(sleep, sleep_max);
+    leader_sleeps_until_ = monotonic_clock().now() + sleep;
+    leader_.wait_for(lock, stop, sleep, [this]() POSTROOM_REQUIRES(mutex_) { return called_; });
+    leading_ = false;
+}
+
+// Returns a store that has left, so that it ends outside of the mutex.
+ServedStorePtr Dispatcher::Crew::finish_step(const Schedule::Pick& pick,
+                                             const Schedule::Report& report) {
+    schedule_.finished(pick, monotonic_clock().now(), report);
+    call_leader(report.next);
+    if (pick.step != Step::leave || report.next != Instant::max()) return nullptr;
+    if (schedule_.under_way(pick.store) > 0) {
+        schedule_.wake(pick.store, Step::leave, monotonic_clock().now() + leave_look_interval);
+        return nullptr;
+    }
+    schedule_.remove(pick.store);
+    const auto found = stores_.find(pick.store);
+    ServedStorePtr gone = std::move(found->second);
+    stores_.erase(found);
+    return gone;
+}
+
+Schedule::Report Dispatcher::Crew::take_step(const ServedStorePtr& store, Step step) {
+    DispatchCore& core = *store->core;
+    const std::uint64_t failures = core.failures();
+    const Instant now = monotonic_clock().now();
+    Instant next{};
+    switch (step) {
+        case Step::keep:
+            next = core.keep_step(now);
+            break;
+        case Step::settle:
+            next = core.settle_step(now);
+            break;
+        case Step::claim:
+            next = claim(*store, now);
+            break;
+        case Step::listen:
+            next = listen(store);
+            break;
+        case Step::tend:
+            next = tend(*store, now);
+            break;
+        case Step::leave:
+            next = leave(*store, now);
+            break;
+    }
+    return {.next = next,
+            .failed = core.failures() != failures,
+            .claimed = store->quiet ? 0 : core.last_claimed()};
+}
+
+Instant Dispatcher::Crew::claim(ServedStore& store, Instant now) {
+    if (const std::optional<Instant> quiet = quiet_until(store, now)) return *quiet;
+    if (store.quiet.exchange(false)) wake(store.number, Step::tend, now + options_.reap_interval);
+    return store.core->claim_step(now, store.stop.get_token());
+}
+
+// Most rings are for nothing, our own settles among them, and a claim is a lot of work where the
+// connection has to be opened first. So whether there is anything is asked first, where that is an
+// answer that lasts until the next ring.
+std::optional<Instant> Dispatcher::Crew::quiet_until(ServedStore& store, Instant now) {
+    if (!asks_first_ || !store.heard_all) return std::nullopt;
+    const DispatcherStatus status = store.core->status();
+    if (status.in_flight > 0 || status.hot_depth > 0 || status.running > 0) return std::nullopt;
+    try {
+        const Duration in = store.forecast();
+        if (in <= Duration::zero()) return std::nullopt;
+        store.quiet = true;
+        return now + std::min(in, options_.quiet_poll_interval) + due_margin;
+    } catch (const std::exception&) {  // the claim will fail too, and knows what to do then
+        return std::nullopt;
+    }
+}
+
+// Where nothing waits there is nothing to take back, and history may grow old a little longer.
+Instant Dispatcher::Crew::tend(ServedStore& store, Instant now) {
+    const Instant next = store.core->tend_step(now, store.stop.get_token());
+    return store.quiet ? std::max(next, now + options_.purge_interval) : next;
+}
+
+Instant Dispatcher::Crew::listen(const ServedStorePtr& store) {
+    try {
+        store->bell = store->store->doorbell(options_.queue);
+        store->bell->listen(store->stop.get_token());
+        // From this look on nothing is missed; what came before it is claimed below.
+        store->bell->look();
+    } catch (const std::exception& error) {
+        if (!store->leaving) store->core->store_failed("listen", error.what());
+        return monotonic_clock().now() + bell_repair_pause;
+    }
+    if (!store->forecast) store->forecast = store->bell->forecast();
+    bells_->add(store);
+    if (store->leaving) bells_->remove(*store);
+    store->heard_all = store->forecast != nullptr;
+    store->core->nudge();
+    return Instant::max();
+}
+
+void Dispatcher::Crew::bell_broke(ServedStore& store, const std::string& error) {
+    store.heard_all = false;
+    store.core->store_failed("listen", error);
+    store.core->nudge();
+    wake(store.number, Step::listen, monotonic_clock().now() + bell_repair_pause);
+}
+
+// Instant::max() when nothing is left to do there.
+Instant Dispatcher::Crew::leave(ServedStore& store, Instant now) {
+    if (store.core->idle()) return Instant::max();
+    const Duration since = now - store.leaving_since.load();
+    if (since >= options_.drain_timeout && !store.stop_asked.exchange(true))
+        store.core->request_stop_of_handlers();
+    // A database that was removed may not take the outcomes any more.
+    const Duration patience = options_.drain_timeout + settle_time_min;
+    if (since >= patience && store.core->status().running == 0) return Instant::max();
+    return now + leave_look_interval;
+}
+
+// One message of the store whose turn it is.
+bool Dispatcher::Crew::work() {
+    const ReadyStores::Turn turn = ready_.next();
+    if (turn.store == nullptr) return false;
+    if (std::optional<Work> work = turn.store->core->take(monotonic_clock().now())) {
+        turn.store->core->run(std::move(*work));
+        return true;
+    }
+    ready_.rest(turn);
+    if (ready_.size() + 1 == ready_max_) {
+        const base::MutexLock lock(mutex_);
+        call_leader(Instant::min());
+    }
+    return true;
+}
+
+}  // namespace postroom

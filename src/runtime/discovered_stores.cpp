@@ -1,0 +1,178 @@
+#include <algorithm>
+#include <list>
+#include <map>
+#include <stdexcept>
+#include <utility>
+
+#include "base/mutex.hpp"
+#include "postroom/discovery.hpp"
+#include "runtime/loop.hpp"
+#include "runtime/monotonic_clock.hpp"
+#include "tenancy/store_set.hpp"
+
+namespace postroom {
+
+namespace {
+
+const DiscoveryOptions& checked(const DiscoveryOptions& options) {
+    if (options.refresh_interval <= Duration::zero() || options.retry_interval <= Duration::zero())
+        throw std::invalid_argument("refresh_interval, retry_interval: must be above 0");
+    return options;
+}
+
+}  // namespace
+
+// Who is told when the stores change.
+class Listeners : public std::enable_shared_from_this<Listeners> {
+public:
+    Subscription add(std::function<void()> changed) {
+        const base::MutexLock lock(mutex_);
+        const auto place = calls_.insert(calls_.end(), std::move(changed));
+        return Subscription(
+            std::shared_ptr<void>(nullptr, [all = shared_from_this(), place](void*) {
+                const base::MutexLock end(all->mutex_);
+                all->calls_.erase(place);
+            }));
+    }
+
+    void tell() {
+        const base::MutexLock lock(mutex_);
+        for (const std::function<void()>& changed : calls_) changed();
+    }
+
+private:
+    base::Mutex mutex_;
+    std::list<std::function<void()>> calls_ POSTROOM_GUARDED_BY(mutex_);
+};
+
+class DiscoveredStores::Core {
+public:
+    Core(DatabaseDiscovery& discovery, const DiscoveryOptions& options, OpenStore open)
+        : discovery_(discovery),
+          options_(checked(options)),
+          open_(std::move(open)),
+          pause_(options.retry_interval) {}
+
+    void start() {
+        next_ = after(refresh(), monotonic_clock().now());
+        loop_ = std::make_unique<Loop>(monotonic_clock(), [this](Instant now, std::stop_token) {
+            if (now >= next_) next_ = after(refresh(), monotonic_clock().now());
+            return next_;
+        });
+    }
+
+    ~Core() {
+        stop_.request_stop();
+        loop_.reset();
+    }
+
+    bool refresh() {
+        const base::MutexLock lock(refresh_mutex_);
+        StoreSet::Change change;
+        try {
+            change = set_.update(discover(), open_);
+        } catch (const std::exception& error) {
+            tell_failure("", "discover", error.what());
+            return false;
+        }
+        for (const StoreSet::Failure& failure : change.failures)
+            tell_failure(failure.id, "open", failure.error);
+        if (change.any) {
+            publish();
+            listeners_->tell();
+        }
+        return change.failures.empty();
+    }
+
+    std::vector<StorePtr> stores() const {
+        const base::MutexLock lock(mutex_);
+        return stores_;
+    }
+
+    StorePtr find(std::string_view id) const {
+        const base::MutexLock lock(mutex_);
+        const auto found = by_id_.find(id);
+        return found == by_id_.end() ? nullptr : found->second;
+    }
+
+    Subscription subscribe(std::function<void()> changed) {
+        return listeners_->add(std::move(changed));
+    }
+
+private:
+    std::vector<DiscoveredDatabase> discover() {
+        std::vector<DiscoveredDatabase> found = discovery_.discover(stop_.get_token());
+        for (DiscoveredDatabase& database : found)
+            if (database.options.budget == nullptr) database.options.budget = options_.budget;
+        return found;
+    }
+
+    void publish() POSTROOM_REQUIRES(refresh_mutex_) {
+        // What goes may end with these, which takes a while: outside of the mutex.
+        std::vector<StorePtr> stores = set_.stores();
+        std::map<std::string, StorePtr, std::less<>> by_id;
+        for (const StorePtr& store : stores) by_id.emplace(store->id(), store);
+        const base::MutexLock lock(mutex_);
+        stores_.swap(stores);
+        by_id_.swap(by_id);
+    }
+
+    void tell_failure(std::string_view store, std::string_view operation,
+                      std::string_view error) const {
+        if (options_.observer != nullptr)
+            options_.observer->observe({.kind = EventKind::store_failed,
+                                        .store = store,
+                                        .error = error,
+                                        .operation = operation});
+    }
+
+    // When to ask again.
+    Instant after(bool success, Instant now) {
+        if (success) {
+            pause_ = options_.retry_interval;
+            return now + options_.refresh_interval;
+        }
+        const Duration pause = std::min(pause_, options_.refresh_interval);
+        pause_ = std::min(pause_ * 2, options_.refresh_interval);
+        return now + pause;
+    }
+
+    // Constant after construction.
+    DatabaseDiscovery& discovery_;
+    const DiscoveryOptions options_;
+    const OpenStore open_;
+
+    // Synchronize themselves.
+    std::stop_source stop_;
+    const std::shared_ptr<Listeners> listeners_ = std::make_shared<Listeners>();
+
+    // The loop's thread only, after start().
+    Instant next_{};
+    Duration pause_;
+
+    base::Mutex refresh_mutex_;  // one at a time
+    StoreSet set_ POSTROOM_GUARDED_BY(refresh_mutex_);
+
+    mutable base::Mutex mutex_;
+    std::vector<StorePtr> stores_ POSTROOM_GUARDED_BY(mutex_);
+    std::map<std::string, StorePtr, std::less<>> by_id_ POSTROOM_GUARDED_BY(mutex_);
+
+    std::unique_ptr<Loop> loop_;  // last: it uses all of the above
+};
+
+DiscoveredStores::DiscoveredStores(DatabaseDiscovery& discovery, const DiscoveryOptions& options,
+                                   OpenStore open)
+    : core_(std::make_unique<Core>(discovery, options, std::move(open))) {
+    core_->start();
+}
+
+DiscoveredStores::~DiscoveredStores() = default;
+
+std::vector<StorePtr> DiscoveredStores::stores() const { return core_->stores(); }
+StorePtr DiscoveredStores::find(std::string_view id) const { return core_->find(id); }
+bool DiscoveredStores::refresh() { return core_->refresh(); }
+Subscription DiscoveredStores::subscribe(std::function<void()> changed) {
+    return core_->subscribe(std::move(changed));
+}
+
+}  // namespace postroom

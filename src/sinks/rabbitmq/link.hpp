@@ -1,0 +1,63 @@
+// Link: one connection to a RabbitMQ server, with one channel on which every message is confirmed.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include <amqp.h>
+
+#include "queue/key_order.hpp"
+#include "sinks/rabbitmq/options.hpp"
+
+namespace postroom::sink_rabbitmq {
+
+// The connection or its channel has ended. `code` is the server's reason, 0 when it gave none.
+class LinkLost : public std::runtime_error {
+public:
+    explicit LinkLost(const std::string& why, int code = 0)
+        : std::runtime_error(why), code_(code) {}
+    int code() const { return code_; }
+
+private:
+    int code_;
+};
+
+// Thread safety: one thread at a time.
+class Link {
+public:
+    // Does not connect yet. `options` must outlive it.
+    explicit Link(const RabbitOptions& options) : options_(options) {}
+    Link(const Link&) = delete;
+    Link& operator=(const Link&) = delete;
+
+    // Publishes all of `wave`, then waits for the confirmations. Connects when it is not connected.
+    std::vector<Verdict> send(Wave wave, const std::stop_token& stop);
+
+private:
+    struct Batch;
+    using Connection = std::unique_ptr<amqp_connection_state_t_, int (*)(amqp_connection_state_t)>;
+
+    void connect();
+    void open_socket(const Connection& connection) const;
+    bool is_alive();
+    void publish(Batch& batch);
+    void await_confirms(Batch& batch);
+    void take(const amqp_frame_t& frame, Batch& batch);
+    void take_return(Batch& batch);
+    void settle_lost(Batch& batch, const LinkLost& lost, const std::stop_token& stop);
+    [[noreturn]] void throw_closed(const amqp_method_t& method) const;
+
+    const RabbitOptions& options_;
+    Connection connection_{nullptr, &amqp_destroy_connection};
+    std::uint64_t last_tag_ = 0;
+    std::chrono::steady_clock::time_point last_used_{};
+};
+
+}  // namespace postroom::sink_rabbitmq

@@ -1,0 +1,27 @@
+// The chaos tests on MariaDB: a database of its own on the server of the test run, or on a given
+// one.
+#pragma once
+
+#include "chaos/chaos_test.hpp"
+#include "support/mariadb_server.hpp"
+
+namespace postroom::test {
+
+class MariadbChaosDatabase final : public ChaosDatabase {
+public:
+    explicit MariadbChaosDatabase(MariadbServer server = MariadbServer())
+        : database_(std::move(server)) {}
+
+    const std::string& url() const override { return database_.url(); }
+    const std::string& name() const { return database_.name(); }
+    SqlRows sql(const std::string& text) override { return database_.sql(text); }
+    std::string table(const std::string& name) const override { return '`' + name + '`'; }
+
+    // Checks every page of every table, and every index against its table.
+    std::vector<std::string> damage() override;
+
+private:
+    MariadbDatabase database_;
+};
+
+}  // namespace postroom::test

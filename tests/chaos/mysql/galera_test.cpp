@@ -1,0 +1,141 @@
+// A store on three Galera nodes at once: what one node has locked another does not know, so writers
+// of different nodes meet only when they commit, and one of them is told to begin again.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <chrono>
+#include <fstream>
+#include <thread>
+
+#include "chaos/claim_race.hpp"
+#include "chaos/history.hpp"
+#include "chaos/kill_run.hpp"
+#include "chaos/mysql/galera_cluster.hpp"
+#include "chaos/pack.hpp"
+#include "support/scale.hpp"
+#include "support/wait_until.hpp"
+
+namespace postroom::test {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::IsEmpty;
+
+constexpr int node_count = GaleraCluster::node_count;
+constexpr std::uint64_t child_count = 2 * node_count;
+
+class GaleraTest : public testing::Test {
+protected:
+    GaleraTest() : name_(cluster_.node(1).create_database()) { open_schema(url(1))->deploy(); }
+
+    GaleraCluster& cluster() { return cluster_; }
+    std::string url(int node) const { return cluster_.node(node).url(name_); }
+    NodeDatabase database(int node) const { return {cluster_, node, name_}; }
+
+    void expect_the_same_everywhere() {
+        const std::vector<std::string> first = database(1).fingerprint();
+        EXPECT_THAT(first, testing::Not(IsEmpty()));
+        for (int node = 2; node <= node_count; ++node)
+            EXPECT_EQ(database(node).fingerprint(), first) << "at node " << node;
+    }
+
+private:
+    GaleraCluster cluster_;
+    const std::string name_;
+};
+
+TEST_F(GaleraTest, ConflictsAtCommitAreRetriedAndNoMessageIsHeldTwice) {
+    const std::uint64_t count = scaled(20'000, 2000);
+    fill_race(Outbox(*open_store(url(1))), count);
+    Sightings sightings;
+    const std::uint64_t before = cluster().lost_conflicts();
+    const auto took =
+        race({url(1), url(2), url(3)}, count, sightings, {.bears_conflicts = true}, 42);
+    const std::uint64_t conflicts = cluster().lost_conflicts() - before;
+    judge_race("three nodes", count, took, sightings, 42);
+    fmt::print(
+        "{} transactions lost against another node's; {} calls gave up after their retries\n",
+        conflicts, sightings.conflicts);
+    EXPECT_EQ(redelivered(sightings.holds), 0U);
+    EXPECT_GT(conflicts, 0U) << "the nodes never met: the race was too tame";
+    EXPECT_LT(sightings.conflicts, conflicts) << "nothing was retried";
+    NodeDatabase last = database(3);
+    EXPECT_THAT(broken_links(last, "outbox"), IsEmpty());
+    expect_the_same_everywhere();
+}
+
+// How many commits a child has had confirmed.
+std::size_t commits(const std::filesystem::path& journal) {
+    std::ifstream in(journal);
+    std::size_t found = 0;
+    for (std::string line; std::getline(in, line);) found += line.starts_with("kept ");
+    return found;
+}
+
+class GaleraNodeKillTest : public GaleraTest {
+protected:
+    // Child n works at node 1 + n % 3.
+    std::filesystem::path journal(std::uint64_t child) const {
+        return journals_ / std::to_string(child);
+    }
+
+    std::vector<std::string> arguments(const char* mode, std::uint64_t child) const {
+        return {mode, url(1 + static_cast<int>(child % node_count)), journal(child).string(),
+                std::to_string(4200 + child), "60"};
+    }
+
+    // Whether everyone who works at another node than `down` gets something committed from now on.
+    bool commits_go_on(int down) const {
+        std::vector<std::size_t> before;
+        for (std::uint64_t child = 0; child < child_count; ++child)
+            before.push_back(commits(journal(child)));
+        return wait_until(
+            [&] {
+                for (std::uint64_t child = 0; child < child_count; ++child) {
+                    if (1 + static_cast<int>(child % node_count) == down) continue;
+                    if (commits(journal(child)) <= before[child]) return false;
+                }
+                return true;
+            },
+            60s, 100ms);
+    }
+
+    History drain() {
+        ChildProcess child(
+            {.program = program_path("queue_child"), .arguments = arguments("drain", 1000)});
+        const std::optional<ExitStatus> end = child.wait(120s);
+        if (!end || !end->success()) throw std::runtime_error("the queue could not be drained");
+        return History(journals_.path());
+    }
+
+private:
+    TempDir journals_;
+};
+
+TEST_F(GaleraNodeKillTest, AKilledNodeComesBackAndNothingIsLost) {
+    constexpr int none = 0;
+    database(1).sql("CREATE TABLE business_order (id varchar(64) PRIMARY KEY)");
+    Pack children("queue_child", child_count, 42,
+                  [&](std::uint64_t child) { return arguments("both", child); });
+    ASSERT_TRUE(commits_go_on(none));
+    // The one that founded the cluster is no other than the rest.
+    for (const int victim : {3, 1}) {
+        cluster().crash(victim);
+        EXPECT_TRUE(commits_go_on(victim)) << "without node " << victim;
+        cluster().resume(victim);
+        EXPECT_TRUE(commits_go_on(none)) << "with node " << victim << " again";
+    }
+    children.kill_all();
+    const History history = drain();
+
+    NodeDatabase last = database(2);
+    expect_promises_kept("nodes 3 and 1 killed and back", history, last, true);
+    expect_the_same_everywhere();
+    EXPECT_GT(history.confirmed(), 100U);
+    EXPECT_FALSE(history.errors().empty()) << "no child noticed a kill";
+    fmt::print("{} calls failed meanwhile, for example: {}\n", history.errors().size(),
+               history.errors().empty() ? "" : history.errors().back());
+}
+
+}  // namespace
+}  // namespace postroom::test

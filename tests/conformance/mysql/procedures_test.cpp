@@ -1,0 +1,205 @@
+// The procedures for any language, called as another language would.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "conformance/mysql/session.hpp"
+#include "postroom/backend/mysql.hpp"
+#include "postroom/outbox.hpp"
+
+namespace postroom::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::SizeIs;
+
+constexpr const char* owner = "'6f1c7a52-8a3e-4b7c-9d55-000000000001'";
+
+class MariadbProcedures : public testing::Test {
+protected:
+    MariadbProcedures() : store(mysql::open_store(database.url(), {.deploy_schema = true})) {}
+
+    // What a statement is refused with; empty when it is not.
+    std::string refusal(const std::string& sql) {
+        try {
+            session.run(sql);
+            return {};
+        } catch (const std::runtime_error& error) {
+            return error.what();
+        }
+    }
+    std::string enqueue(const std::string& more = "NULL, NULL, NULL, NULL, NULL, NULL") {
+        return session.value("CALL outbox_enqueue('t', 'p', " + more + ")");
+    }
+    // The rows of a claim of up to ten: id, lease id.
+    SqlRows claim(const std::string& queue = "outbox") {
+        return session.run("CALL " + queue + "_claim(" + owner + ", 30, 10)");
+    }
+    std::string count(const std::string& table) {
+        return session.value("SELECT COUNT(*) FROM " + table);
+    }
+    static std::string ids(const std::string& id) { return "'[\"" + id + "\"]'"; }
+
+    MariadbDatabase database;
+    NativeSession session{database.url()};
+    std::unique_ptr<Store> store;
+};
+
+TEST_F(MariadbProcedures, SpeakOfTheSameIdsAsTheLibrary) {
+    const std::string id = enqueue();
+    const auto found = store->find(Queue::outbox, {});
+    ASSERT_THAT(found, SizeIs(1));
+    EXPECT_EQ(found[0].id.to_string(), id);
+    const SqlRows claimed = claim();
+    ASSERT_THAT(claimed, SizeIs(1));
+    EXPECT_EQ(claimed[0][0], id);
+    const SqlRows read = session.run("CALL outbox_read(" + claimed[0][1].value() + ")");
+    ASSERT_THAT(read, SizeIs(1));
+    EXPECT_EQ(read[0][0], id);
+}
+
+TEST_F(MariadbProcedures, SettleWhatTheirLeaseHolds) {
+    const std::string id = enqueue();
+    const std::string lease = claim().at(0).at(1).value();
+    EXPECT_EQ(session.value("CALL outbox_ack(" + lease + " + 1, " + ids(id) + ")"), "0");
+    EXPECT_EQ(session.value("CALL outbox_ack(" + lease + ", " + ids(id) + ")"), "1");
+    EXPECT_EQ(session.value("CALL outbox_ack(" + lease + ", " + ids(id) + ")"), "0");
+    EXPECT_EQ(count("outbox_done"), "1");
+
+    const std::string second = enqueue();
+    const std::string second_lease = claim().at(0).at(1).value();
+    EXPECT_EQ(session.value("CALL outbox_abandon(" + second_lease + ", " + ids(second) +
+                            ", 'refused', 3600, 0)"),
+              "1");
+    EXPECT_THAT(claim(), SizeIs(0));
+    const auto waiting = store->find(Queue::outbox, {.state = State::ready});
+    ASSERT_THAT(waiting, SizeIs(1));
+    EXPECT_EQ(waiting[0].retry_count, 1U);
+    EXPECT_EQ(waiting[0].last_error, "refused");
+
+    const std::string third = enqueue();
+    const std::string third_lease = claim().at(0).at(1).value();
+    EXPECT_EQ(
+        session.value("CALL outbox_fail(" + third_lease + ", " + ids(third) + ", 'no such', 0)"),
+        "1");
+    EXPECT_THAT(store->find(Queue::outbox, {.state = State::dead}), SizeIs(1));
+}
+
+TEST_F(MariadbProcedures, SettleByOwnerAcrossLeases) {
+    const std::string first = enqueue();
+    claim();
+    const std::string second = enqueue();
+    claim();
+    const std::string both = "'[\"" + first + "\", \"" + second + "\", \"no id\"]'";
+    EXPECT_EQ(
+        session.value("CALL outbox_ack_by_owner('" + Uuid{{7}}.to_string() + "', " + both + ")"),
+        "0");
+    EXPECT_EQ(session.value(std::string("CALL outbox_ack_by_owner(") + owner + ", " + both + ")"),
+              "2");
+}
+
+TEST_F(MariadbProcedures, AKeyThatIsTakenBringsTheFirstIdBack) {
+    const std::string with_key = "NULL, NULL, NULL, 'k', NULL, NULL";
+    const std::string id = enqueue(with_key);
+    EXPECT_EQ(enqueue(with_key), id);
+    EXPECT_EQ(count("outbox_live"), "1");
+    EXPECT_TRUE(Outbox(*store)
+                    .enqueue({.topic = "t", .payload = "p", .idempotency_key = "k"})
+                    .already_existed);
+}
+
+TEST_F(MariadbProcedures, EverythingElseGoesByName) {
+    session.run(
+        "CALL outbox_enqueue_with('t', 'p', '{\"priority\": 5, \"message_id\": \"m\", "
+        "\"ordering_key\": \"o\", \"headers\": {\"a\": \"b\"}, \"max_attempts\": 3, "
+        "\"content_type\": \"text/plain\", \"aggregate_id\": \"17\"}')");
+    const auto found = store->find(Queue::outbox, {});
+    ASSERT_THAT(found, SizeIs(1));
+    EXPECT_EQ(found[0].priority, 5);
+    EXPECT_EQ(found[0].message_id.str(), "m");
+    EXPECT_EQ(found[0].ordering_key, "o");
+    EXPECT_EQ(found[0].headers, (Headers{{"a", "b"}}));
+    EXPECT_EQ(found[0].max_attempts, 3U);
+    EXPECT_EQ(found[0].content_type, "text/plain");
+    EXPECT_EQ(found[0].aggregate_id, "17");
+}
+
+TEST_F(MariadbProcedures, TakePartInTheCallersTransaction) {
+    session.run("START TRANSACTION");
+    enqueue();
+    enqueue("NULL, NULL, NULL, 'k', NULL, NULL");
+    session.run("ROLLBACK");
+    EXPECT_EQ(count("outbox"), "0");
+    EXPECT_EQ(count("outbox_key"), "0");
+    session.run("SET autocommit = 0");
+    enqueue();
+    session.run("ROLLBACK");
+    session.run("SET autocommit = 1");
+    EXPECT_EQ(count("outbox"), "0");
+}
+
+// Goal: where no transaction is open, a call that fails leaves nothing behind.
+TEST_F(MariadbProcedures, AreATransactionOfTheirOwnOtherwise) {
+    session.run("DROP PROCEDURE outbox_draw");
+    EXPECT_NE(refusal("CALL outbox_enqueue('t', 'p', NULL, NULL, NULL, 'k', 'o', NULL)"), "");
+    EXPECT_EQ(count("outbox_key"), "0");
+    EXPECT_EQ(session.value("SELECT @@in_transaction"), "0");
+}
+
+TEST_F(MariadbProcedures, AClaimInsideALongerTransactionIsRefusedAndSpoilsNothing) {
+    session.run("START TRANSACTION");
+    enqueue();
+    EXPECT_NE(refusal(std::string("CALL outbox_claim(") + owner + ", 30, 10)"), "");
+    session.run("COMMIT");
+    EXPECT_THAT(claim(), SizeIs(1));
+}
+
+TEST_F(MariadbProcedures, RefuseWhatTheLibraryRefuses) {
+    const std::string rest = ", NULL, NULL, NULL, NULL, NULL, NULL)";
+    EXPECT_THAT(refusal("CALL outbox_enqueue('', 'p'" + rest),
+                HasSubstr("topic: must not be empty"));
+    EXPECT_THAT(refusal("CALL outbox_enqueue('" + std::string(256, 't') + "', 'p'" + rest),
+                HasSubstr("topic: 256 characters, at most 255 allowed"));
+    EXPECT_THAT(refusal("CALL outbox_enqueue('t', NULL" + rest), HasSubstr("payload: missing"));
+    EXPECT_THAT(refusal("CALL outbox_enqueue('t', 'p', NULL, NULL, NULL, NULL, NULL, '[1]')"),
+                HasSubstr("headers: must be a JSON object"));
+    EXPECT_THAT(refusal("CALL outbox_claim('00000000-0000-0000-0000-000000000000', 30, 10)"),
+                HasSubstr("owner_token"));
+    EXPECT_THAT(refusal(std::string("CALL outbox_claim(") + owner + ", 0, 10)"),
+                HasSubstr("lease: 0"));
+    EXPECT_THAT(refusal(std::string("CALL outbox_claim(") + owner + ", 30, 0)"),
+                HasSubstr("batch: 0"));
+    EXPECT_THAT(refusal("CALL outbox_ack(1, NULL)"), HasSubstr("ids: must not be NULL"));
+    EXPECT_THAT(refusal("CALL outbox_ack(NULL, '[]')"), HasSubstr("lease_id: must not be NULL"));
+    EXPECT_THAT(refusal("CALL inbox_mark_processed('', 's')"),
+                HasSubstr("message_id: must not be empty"));
+    EXPECT_EQ(count("outbox"), "0");
+}
+
+TEST_F(MariadbProcedures, TheInboxReceivesOnce) {
+    const std::string put =
+        "CALL inbox_enqueue('t', 'Stripe', 'evt_1', 'p', NULL, NULL, NULL, NULL, NULL)";
+    EXPECT_EQ(session.value("CALL inbox_already_processed('evt_1', 'Stripe', NULL)"), "0");
+    const std::string id = session.value(put);
+    EXPECT_EQ(session.value(put), id);
+    const SqlRows claimed = claim("inbox");
+    ASSERT_THAT(claimed, SizeIs(1));
+    EXPECT_EQ(session.value("CALL inbox_ack(" + claimed[0][1].value() + ", " + ids(id) + ")"), "1");
+    EXPECT_EQ(session.value("CALL inbox_already_processed('evt_1', 'Stripe', NULL)"), "1");
+    EXPECT_EQ(session.run(put).at(0).at(0), std::nullopt);
+    EXPECT_EQ(session.value("CALL inbox_mark_dead('nobody', 'Stripe', 'e')"), "0");
+    EXPECT_EQ(session.value("CALL inbox_already_processed('EVT_1', 'Stripe', NULL)"), "0");
+    EXPECT_EQ(session.value("CALL inbox_mark_processed('EVT_1', 'Stripe')"), "1");
+}
+
+TEST_F(MariadbProcedures, ReapTakesBackWhatRanOut) {
+    enqueue();
+    claim();
+    session.run("UPDATE outbox_lease SET locked_until = '2001-01-01'");
+    EXPECT_EQ(session.value("CALL outbox_reap()"), "1");
+    EXPECT_EQ(store->find(Queue::outbox, {}).at(0).lost_count, 1U);
+}
+
+}  // namespace
+}  // namespace postroom::test

@@ -1,0 +1,271 @@
+// One dispatcher over databases on two engines.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <set>
+#include <thread>
+
+#include "multi/tenants.hpp"
+#include "postroom/inbox.hpp"
+#include "postroom/log.hpp"
+#include "postroom/router.hpp"
+#include "postroom/testing.hpp"
+
+namespace postroom::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+class ManyStores : public Tenants {};
+
+TEST_F(ManyStores, OBX_066_EachDatabaseHasItsOwnStoreAndItsOwnMessages) {
+    FixedStores stores(three());
+    for (const StorePtr& store : stores.stores()) {
+        // One by the hot path later; these are claimed.
+        Outbox(*store).enqueue(message(store->id() + "-cold"));
+    }
+    Dispatcher dispatcher(stores, quick());
+    handle(dispatcher);
+    dispatcher.start();
+    EXPECT_TRUE(eventually([&] { return journal.size() == 3; }));
+    for (const StorePtr& store : stores.stores())
+        Outbox(*store).enqueue(message(store->id() + "-hot"));
+    EXPECT_TRUE(eventually([&] { return journal.size() == 6; }));
+    dispatcher.close();
+    for (const std::string& entry : journal.entries()) {
+        const std::string store = entry.substr(0, entry.find(':'));
+        EXPECT_EQ(entry.find(":" + store + "-"), store.size()) << entry;
+    }
+    EXPECT_EQ(ear.count(EventKind::hot_enqueued, "north"), 1U);
+    for (const StorePtr& store : stores.stores())
+        EXPECT_FALSE(Outbox(*store).counts().oldest) << store->id();
+}
+
+TEST_F(ManyStores, IBX_085_TheInboxesOfSeveralDatabasesAreServedEachFromItsOwn) {
+    FixedStores stores(three());
+    DispatcherOptions options = quick();
+    options.queue = Queue::inbox;
+    Dispatcher dispatcher(stores, options);
+    handle(dispatcher);
+    dispatcher.start();
+    InboxRouter inboxes(stores);
+    for (const char* const id : {"north", "south", "west"}) {
+        ReceivedMessage received;
+        received.topic = "t";
+        received.source = "shop";
+        received.message_id = "1";  // the same in each
+        received.payload = id;
+        inboxes.get(id).enqueue(received);
+    }
+    EXPECT_TRUE(eventually([&] {
+        return journal.of("north") == 1 && journal.of("south") == 1 && journal.of("west") == 1;
+    }));
+    dispatcher.close();
+    for (const char* const id : {"north", "south", "west"})
+        EXPECT_TRUE(inboxes.get(id).already_processed("1", "shop"));
+}
+
+TEST_F(ManyStores, OBX_071_IBX_090_OBX_090_IBX_113_EveryLineOfTheLogNamesTheStoreOfItsMessage) {
+    std::mutex mutex;
+    std::vector<std::string> lines;
+    const auto write = [&](LogLevel, std::string_view text) {
+        const std::lock_guard lock(mutex);
+        lines.emplace_back(text);
+    };
+    LogObserver log({.write = write, .min_level = LogLevel::debug});
+    FixedStores stores(three());
+    DispatcherOptions options = quick();
+    options.observer = &log;
+    Dispatcher dispatcher(stores, options);
+    handle(dispatcher);
+    dispatcher.start();
+    OutboxRouter outboxes(stores, {.observer = &log});
+    for (const char* const id : {"north", "south", "west"}) outboxes.get(id).enqueue(message(id));
+    EXPECT_TRUE(eventually([&] { return journal.size() == 3; }));
+    dispatcher.close();
+    std::set<std::string> named;
+    for (const std::string& line : lines) {
+        const std::size_t at = line.find("store=");
+        ASSERT_NE(at, std::string::npos) << line;
+        named.insert(line.substr(at + 6, line.find(' ', at) - at - 6));
+    }
+    EXPECT_EQ(named, (std::set<std::string>{"north", "south", "west"}));
+}
+
+TEST_F(ManyStores, OBX_068_IBX_087_RoundRobinTakesABatchFromEachInTurn) {
+    const std::vector<StorePtr> all{open(sqlite("a")), open(sqlite("b")), open(sqlite("c"))};
+    FixedStores stores(all);
+    for (const StorePtr& store : all)
+        for (int i = 0; i < 20; ++i) Outbox(*store).enqueue(message("m"));
+    DispatcherOptions options = quick();
+    options.worker_count = 1;
+    options.batch = 5;
+    options.strategy = std::make_shared<RoundRobin>();
+    Dispatcher dispatcher(stores, options);
+    handle(dispatcher);
+    dispatcher.start();
+    EXPECT_TRUE(eventually([&] { return journal.size() == 60; }));
+    dispatcher.close();
+    const std::vector<std::string> entries = journal.entries();
+    std::set<char> first_half;
+    for (std::size_t i = 0; i < 30; ++i) first_half.insert(entries[i][0]);
+    EXPECT_EQ(first_half.size(), 3U) << "nobody waits until another is empty";
+}
+
+TEST_F(ManyStores, OBX_069_IBX_088_DrainFirstEmptiesOneStoreBeforeItTurnsToTheNext) {
+    const std::vector<StorePtr> all{open(sqlite("a")), open(sqlite("b")), open(sqlite("c"))};
+    FixedStores stores(all);
+    for (const StorePtr& store : all)
+        for (int i = 0; i < 20; ++i) Outbox(*store).enqueue(message("m"));
+    DispatcherOptions options = quick();
+    options.worker_count = 1;
+    options.batch = 5;
+    options.strategy = std::make_shared<DrainFirst>();
+    Dispatcher dispatcher(stores, options);
+    handle(dispatcher);
+    dispatcher.start();
+    EXPECT_TRUE(eventually([&] { return journal.size() == 60; }));
+    dispatcher.close();
+    std::string order;
+    for (const std::string& entry : journal.entries())
+        if (order.empty() || order.back() != entry[0]) order += entry[0];
+    // The last batch of one store may still wait for the worker when the next one is asked.
+    EXPECT_EQ(order.substr(0, 1), "a");
+    const std::vector<std::string> entries = journal.entries();
+    const auto first_of = [&](char store) {
+        return std::find_if(entries.begin(), entries.end(),
+                            [&](const std::string& entry) { return entry[0] == store; }) -
+               entries.begin();
+    };
+    EXPECT_GE(first_of('b'), 15);
+    EXPECT_GE(first_of('c'), 35);
+}
+
+TEST_F(ManyStores, OBX_067_IBX_086_EveryPollIsOfAStoreThatTheStrategyChose) {
+    struct Noting final : SelectionStrategy {
+        std::optional<std::size_t> next(std::span<const PollCandidate> candidates,
+                                        const LastPoll* last) const override {
+            const auto chosen = RoundRobin().next(candidates, last);
+            if (chosen) {
+                const std::lock_guard lock(mutex);
+                ++chosen_of[std::string(candidates[*chosen].store)];
+            }
+            return chosen;
+        }
+        mutable std::mutex mutex;
+        mutable std::map<std::string, std::size_t> chosen_of;
+    };
+    const auto strategy = std::make_shared<Noting>();
+    FixedStores stores(three());
+    for (const StorePtr& store : stores.stores()) Outbox(*store).enqueue(message("m"));
+    DispatcherOptions options = quick();
+    options.strategy = strategy;
+    Dispatcher dispatcher(stores, options);
+    handle(dispatcher);
+    dispatcher.start();
+    EXPECT_TRUE(eventually([&] { return journal.size() == 3; }));
+    dispatcher.close();
+    for (const char* const id : {"north", "south", "west"})
+        EXPECT_GE(ear.count(EventKind::claimed, id), 1U) << id;
+    for (const char* const id : {"north", "south", "west"})
+        EXPECT_GE(strategy->chosen_of[id], ear.count(EventKind::claimed, id)) << id;
+}
+
+TEST_F(ManyStores, HandlersAndDeliveriesOfEveryKindKnowTheirStore) {
+    FixedStores stores(three());
+    Dispatcher dispatcher(stores, quick());
+    dispatcher.routes()
+        .in_transaction("tx",
+                        [this](const Message& m, HandlerContext& context) {
+                            journal.note(context.store(), m.payload);
+                        })
+        .on_batch("batch", 5,
+                  [this](std::span<const Message> messages, HandlerContext& context) {
+                      for (const Message& m : messages) journal.note(context.store(), m.payload);
+                      return std::vector<Verdict>(messages.size());
+                  })
+        .on_async("async", [this](Delivery delivery) {
+            journal.note(delivery.store(), delivery.message().payload);
+            delivery.done();
+        });
+    dispatcher.start();
+    OutboxRouter outboxes(stores);
+    for (const char* const id : {"north", "south", "west"})
+        for (const char* const topic : {"tx", "batch", "async"})
+            outboxes.get(id).enqueue(message(id, topic));
+    EXPECT_TRUE(eventually([&] { return journal.size() == 9; }));
+    dispatcher.close();
+    for (const std::string& entry : journal.entries())
+        EXPECT_EQ(entry.substr(0, entry.find(':')), entry.substr(entry.find(':') + 1));
+}
+
+TEST_F(ManyStores, ATopicPausedInAllStoresIsPausedInOneThatComesLater) {
+    ListDiscovery discovery;
+    discovery.set({sqlite("a")});
+    DiscoveredStores stores(discovery);
+    DispatcherOptions options = quick();
+    options.hold_delay = 20ms;
+    Dispatcher dispatcher(stores, options);
+    handle(dispatcher);
+    dispatcher.pause("t");
+    dispatcher.start();
+    discovery.set({sqlite("a"), sqlite("b")});
+    EXPECT_TRUE(stores.refresh());
+    OutboxRouter outboxes(stores);
+    for (const char* const id : {"a", "b"}) outboxes.get(id).enqueue(message("m"));
+    EXPECT_TRUE(eventually([&] {
+        return ear.count(EventKind::released, "a") > 0 && ear.count(EventKind::released, "b") > 0;
+    }));
+    EXPECT_EQ(journal.size(), 0U);
+    EXPECT_EQ(dispatcher.status().paused, std::vector<std::string>{"t"});
+    EXPECT_EQ(dispatcher.status().stores, 2U);
+    dispatcher.resume("t");
+    EXPECT_TRUE(eventually([&] { return journal.of("a") == 1 && journal.of("b") == 1; }));
+}
+
+TEST_F(ManyStores, AMessageForLaterInAQuietStoreIsDeliveredInTime) {
+    FixedStores stores({open(sqlite("a"))});
+    Dispatcher dispatcher(stores, quick());
+    handle(dispatcher);
+    dispatcher.start();
+    const StorePtr store = stores.stores().front();
+    NewMessage later = message("later");
+    later.due_time = store->now() + 2s;
+    Outbox(*store).enqueue(later);
+    EXPECT_TRUE(eventually([&] { return journal.size() == 1; }));
+    EXPECT_GE(store->now(), *later.due_time);
+    EXPECT_LT(store->now(), *later.due_time + 10s);
+}
+
+TEST_F(ManyStores, ThousandsOfMessagesFromManyThreadsOverTwoEnginesAreDeliveredEachOnce) {
+    FixedStores stores(three());
+    Dispatcher dispatcher(stores, quick());
+    std::mutex mutex;
+    std::map<std::string, int> seen;
+    dispatcher.on("t", [&](const Message& m, HandlerContext& context) {
+        const std::lock_guard lock(mutex);
+        ++seen[std::string(context.store()) + m.payload];
+    });
+    dispatcher.start();
+    OutboxRouter outboxes(stores);
+    constexpr int per_thread = 200;
+    {
+        std::vector<std::jthread> writers;
+        for (int t = 0; t < 3; ++t)
+            writers.emplace_back([&, t] {
+                for (int i = 0; i < per_thread; ++i)
+                    for (const char* const id : {"north", "south", "west"})
+                        outboxes.get(id).enqueue(message(fmt::format("{}-{}", t, i)));
+            });
+    }
+    EXPECT_TRUE(eventually([&] {
+        const std::lock_guard lock(mutex);
+        return seen.size() == 3 * 3 * per_thread;
+    }));
+    dispatcher.close();
+    for (const auto& [what, times] : seen) EXPECT_EQ(times, 1) << what;
+}
+
+}  // namespace
+}  // namespace postroom::test

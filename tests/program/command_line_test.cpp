@@ -1,0 +1,132 @@
+// The command line: what the tree says is what help, completion, the man page and the docs say.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "program/program.hpp"
+
+namespace postroom::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+std::string documentation(const std::string& name) {
+    std::ostringstream text;
+    text << std::ifstream(std::string(POSTROOM_SOURCE_DIR) + "/docs/reference/" + name).rdbuf();
+    return text.str();
+}
+
+// "## postroom migrate up" -> {"migrate", "up"}
+std::vector<std::vector<std::string>> documented_commands(const std::string& page) {
+    std::vector<std::vector<std::string>> commands;
+    std::istringstream lines(page);
+    for (std::string line; std::getline(lines, line);) {
+        if (!line.starts_with("## postroom ")) continue;
+        std::istringstream words(line.substr(12));
+        std::vector<std::string> command;
+        for (std::string word; words >> word;) command.push_back(word);
+        commands.push_back(command);
+    }
+    return commands;
+}
+
+TEST(CommandLine, UnknownCommandNamesTheNearest) {
+    const Ran ran = ProgramFolder().run({"staus"});
+    EXPECT_EQ(ran.code, 2);
+    EXPECT_THAT(ran.err, HasSubstr("unknown command 'staus'; did you mean 'status'?"));
+}
+
+TEST(CommandLine, UnknownOptionNamesTheNearest) {
+    const Ran ran = ProgramFolder().run({"status", "--jsno"});
+    EXPECT_EQ(ran.code, 2);
+    EXPECT_THAT(ran.err, HasSubstr("unknown option '--jsno'; did you mean '--json'?"));
+}
+
+TEST(CommandLine, WhatIsMissingOrTooMuchIsNamed) {
+    const ProgramFolder folder;
+    EXPECT_THAT(folder.run({"show"}).err, HasSubstr("argument ID is missing"));
+    EXPECT_THAT(folder.run({"show", "a", "b"}).err, HasSubstr("too many arguments: 1 at most"));
+    EXPECT_THAT(folder.run({"list", "--limit"}).err, HasSubstr("'--limit' needs a value"));
+    EXPECT_THAT(folder.run({"list", "--json=1"}).err, HasSubstr("'--json' takes no value"));
+    EXPECT_THAT(folder.run({"list", "--state", "gone"}).err, HasSubstr("'gone' is none of ready"));
+    EXPECT_THAT(folder.run({"migrate"}).err, HasSubstr("a command is missing"));
+    EXPECT_EQ(folder.run({}).code, 2);
+    EXPECT_FALSE(std::filesystem::exists(folder / "postroom.db"));
+}
+
+TEST(CommandLine, ControlCharactersOfTheUserDoNotReachTheTerminal) {
+    const Ran ran = ProgramFolder().run({"\033[2Jstatus"});
+    EXPECT_EQ(ran.err.find('\033'), std::string::npos);
+    EXPECT_THAT(ran.err, HasSubstr("\\x1b"));
+}
+
+TEST(CommandLine, ReferencePagesAreWhatTheProgramSays) {
+    const ProgramFolder folder;
+    const std::string advice = "run: postroom pages NAME > docs/reference/NAME.md";
+    EXPECT_EQ(folder.good({"pages", "cli"}), documentation("cli.md")) << advice;
+    EXPECT_EQ(folder.good({"pages", "config"}), documentation("config.md")) << advice;
+}
+
+TEST(CommandLine, EveryCommandHasHelpWithItsOwnUsage) {
+    const ProgramFolder folder;
+    const auto commands = documented_commands(folder.good({"pages", "cli"}));
+    ASSERT_GE(commands.size(), 15U);
+    for (std::vector<std::string> command : commands) {
+        std::string usage = "Usage: postroom";
+        for (const std::string& word : command) usage += " " + word;
+        command.emplace_back("--help");
+        EXPECT_THAT(folder.good(command), StartsWith(usage));
+    }
+    EXPECT_EQ(folder.good({"--help"}).find("pages"), std::string::npos);
+}
+
+TEST(CommandLine, ManPageHasEveryCommandAndExitCode) {
+    const ProgramFolder folder;
+    const std::string page = folder.good({"pages", "man"});
+    EXPECT_EQ(count_of(page, "\n.SS postroom "),
+              documented_commands(folder.good({"pages", "cli"})).size());
+    EXPECT_THAT(page, HasSubstr(".SH EXIT STATUS\n.TP\n0\n"));
+}
+
+// Goal: completion works in the shell it is for. Method: bash itself completes a few words.
+TEST(CommandLine, BashCompletesCommandsOptionsAndChoices) {
+    const ProgramFolder folder;
+    folder.write("completion.bash", folder.good({"completion", "bash"}));
+    const auto ask = [&](std::vector<std::string> words) {
+        std::vector<std::string> arguments{
+            "-c",
+            "source completion.bash; COMP_WORDS=(postroom \"$@\"); COMP_CWORD=$#; _postroom; "
+            "echo \"${COMPREPLY[*]}\"",
+            "bash"};
+        arguments.insert(arguments.end(), words.begin(), words.end());
+        arguments[1] = "cd '" + folder.folder().path().string() + "'; " + arguments[1];
+        ChildProcess bash({.program = "/bin/bash", .arguments = arguments});
+        return bash.read_line(std::chrono::seconds{60}).value_or("(nothing)");
+    };
+    EXPECT_EQ(ask({"sta"}), "status");
+    EXPECT_EQ(ask({"migrate", "s"}), "status sql");
+    EXPECT_EQ(ask({"list", "--sta"}), "--state");
+    EXPECT_EQ(ask({"list", "--state", "d"}), "done dead");
+    EXPECT_EQ(ask({"completion", "f"}), "fish");
+}
+
+TEST(CommandLine, OtherShellsGetTheWholeTreeToo) {
+    const ProgramFolder folder;
+    EXPECT_THAT(folder.good({"completion", "zsh"}), StartsWith("#compdef postroom"));
+    const std::string fish = folder.good({"completion", "fish"});
+    EXPECT_THAT(fish, HasSubstr("-a migrate"));
+    EXPECT_THAT(fish, HasSubstr("-l dry-run"));
+}
+
+TEST(CommandLine, VersionNamesTheSinks) {
+    const ProgramFolder folder;
+    EXPECT_THAT(folder.good({"version"}), HasSubstr("stdout"));
+    EXPECT_EQ(folder.good({"--version"}), folder.good({"version"}));
+    EXPECT_THAT(folder.good({"version", "--json"}), StartsWith("{\"version\":\""));
+}
+
+}  // namespace
+}  // namespace postroom::test

@@ -1,0 +1,178 @@
+// Configuration: where a value comes from, what is refused, and what is never shown.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "program/program.hpp"
+
+namespace postroom::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+// The line of `config show` about one key.
+std::string shown(const ProgramFolder& folder, const std::string& key,
+                  std::vector<std::string> arguments = {}) {
+    arguments.insert(arguments.begin(), {"config", "show"});
+    const std::string all = folder.good(arguments);
+    const std::size_t at = all.find("\n" + key + " ");
+    EXPECT_NE(at, std::string::npos) << key << " in " << all;
+    return at == std::string::npos ? "" : all.substr(at + 1, all.find('\n', at + 1) - at - 1);
+}
+
+Ran check(const std::string& toml) {
+    const ProgramFolder folder;
+    folder.write("postroom.toml", toml);
+    Ran ran = folder.run({"config", "check"});
+    EXPECT_FALSE(std::filesystem::exists(folder / "postroom.db"));
+    return ran;
+}
+
+TEST(ProgramConfig, FlagsWinOverEnvironmentOverFileOverDefault) {
+    ProgramFolder folder;
+    EXPECT_THAT(shown(folder, "relay.batch"), testing::MatchesRegex("relay.batch +50 +default"));
+    folder.write("postroom.toml", "[relay]\nbatch = 7\n");
+    EXPECT_THAT(shown(folder, "relay.batch"),
+                testing::MatchesRegex("relay.batch +7 +postroom.toml:2"));
+    folder.set("POSTROOM_RELAY__BATCH", "8");
+    EXPECT_THAT(shown(folder, "relay.batch"),
+                testing::MatchesRegex("relay.batch +8 +POSTROOM_RELAY__BATCH"));
+    EXPECT_THAT(shown(folder, "relay.batch", {"--set", "relay.batch=9"}),
+                testing::MatchesRegex("relay.batch +9 +--set"));
+}
+
+TEST(ProgramConfig, WithoutAnyThereIsAFileHereAndStandardOutput) {
+    const ProgramFolder folder;
+    EXPECT_THAT(shown(folder, "stores.main.url"), HasSubstr("sqlite:postroom.db"));
+    EXPECT_THAT(shown(folder, "routes.0.sink"), HasSubstr("stdout"));
+}
+
+TEST(ProgramConfig, UnknownKeyNamesFileLineAndNearest) {
+    const Ran ran = check("[relay]\nbatch = 5\nworker_cuont = 2\n");
+    EXPECT_EQ(ran.code, 5);
+    EXPECT_EQ(ran.err,
+              "postroom: postroom.toml:3: unknown key 'relay.worker_cuont'; did you mean "
+              "'relay.worker_count'?\n");
+    EXPECT_THAT(check("[stores.main]\nulr = \"sqlite:a.db\"\n").err,
+                HasSubstr("postroom.toml:2: unknown key 'stores.main.ulr'; did you mean "
+                          "'stores.main.url'?"));
+    EXPECT_THAT(check("[sinks.file]\ntype = \"stdout\"\npaht = \"a\"\n").err,
+                HasSubstr("postroom.toml:3: unknown key 'sinks.file.paht'; did you mean "
+                          "'sinks.file.path'?"));
+}
+
+TEST(ProgramConfig, MalformedTomlNamesFileAndLine) {
+    const Ran ran = check("[relay]\nbatch = \n");
+    EXPECT_EQ(ran.code, 5);
+    EXPECT_THAT(ran.err, HasSubstr("postroom.toml:2: not TOML"));
+    EXPECT_EQ(count_of(ran.err, "\n"), 1U);
+}
+
+TEST(ProgramConfig, ValuesOfTheWrongFormAreRefusedWithWhatIsRight) {
+    EXPECT_THAT(check("[relay]\nbatch = 0\n").err,
+                HasSubstr("postroom.toml:2: relay.batch must be a whole number from 1 to 10000"));
+    EXPECT_THAT(check("[relay]\nlease = 30\n").err, HasSubstr("must be a number with a unit"));
+    EXPECT_THAT(check("[relay]\nretry = \"often\"\n").err, HasSubstr("must be one of standard"));
+    EXPECT_THAT(check("[log]\nper_message = 1\n").err, HasSubstr("must be true or false"));
+    EXPECT_THAT(check("[relay]\nbatch = 1.5\n").err, HasSubstr("must be a text, a whole number"));
+}
+
+TEST(ProgramConfig, RoutesAndSinksMustFitTogether) {
+    const std::string sinks = "[sinks.files]\ntype = \"stdout\"\n[sinks.out]\ntype = \"stdout\"\n";
+    EXPECT_THAT(check(sinks).err, HasSubstr("several sinks and no [[routes]]"));
+    EXPECT_THAT(check(sinks + "[[routes]]\ntopic = \"a\"\nsink = \"file\"\n").err,
+                HasSubstr("postroom.toml:7: there is no sink 'file'; did you mean 'files'?"));
+    EXPECT_THAT(check("[sinks.a]\ntype = \"stdoot\"\n").err,
+                HasSubstr("unknown type 'stdoot'; did you mean 'stdout'?"));
+    EXPECT_THAT(check("[stores.north]\nschema = \"x\"\n").err,
+                HasSubstr("stores.north has no url"));
+    EXPECT_EQ(check(sinks + "[[routes]]\ntopic = \"a\"\nsink = \"out\"\n").code, 0);
+}
+
+TEST(ProgramConfig, VariablesAndFilesAreReadIntoValues) {
+    ProgramFolder folder;
+    folder.write("postroom.toml", "[stores.main]\nurl = \"sqlite:${env:WHICH}.db\"\n");
+    Ran ran = folder.run({"config", "check"});
+    EXPECT_EQ(ran.code, 5);
+    EXPECT_THAT(ran.err, HasSubstr("postroom.toml:2: the environment has no variable 'WHICH'"));
+    folder.set("WHICH", "chosen");
+    folder.good({"migrate", "up"});
+    EXPECT_TRUE(std::filesystem::exists(folder / "chosen.db"));
+    folder.write("url", "sqlite:by_file.db\n");
+    folder.write("postroom.toml", "[stores.main]\nurl = \"${file:url}\"\n");
+    folder.good({"migrate", "up"});
+    EXPECT_TRUE(std::filesystem::exists(folder / "by_file.db"));
+}
+
+TEST(ProgramConfig, NamesOfTheEnvironmentAreCheckedToo) {
+    ProgramFolder folder;
+    folder.set("POSTROOM_RELAY__BTACH", "8");
+    const Ran ran = folder.run({"config", "check"});
+    EXPECT_EQ(ran.code, 5);
+    EXPECT_THAT(ran.err, HasSubstr("POSTROOM_RELAY__BTACH: unknown key 'relay.btach'; did you mean "
+                                   "'relay.batch'?"));
+    ProgramFolder slip;
+    slip.set("POSTROOM_ULR", "sqlite:a.db");
+    EXPECT_THAT(slip.run({"config", "check"}).err, HasSubstr("did you mean 'POSTROOM_URL'?"));
+}
+
+TEST(ProgramConfig, AMissingFileIsNamed) {
+    const Ran ran = ProgramFolder().run({"config", "check", "--config", "none.toml"});
+    EXPECT_EQ(ran.code, 4);
+    EXPECT_THAT(ran.err, HasSubstr("cannot read the file 'none.toml'"));
+}
+
+TEST(ProgramSecrets, ShowMasksThemWhateverTheyLookLike) {
+    ProgramFolder folder;
+    for (const std::string url :
+         {"postgresql://app:hush@db/shop", "postgresql://app:hu/hush@db/shop?x=1",
+          "postgresql://db/shop?password=hush", "mysql://hush:hush@db/shop"}) {
+        folder.set("POSTROOM_URL", url);
+        EXPECT_THAT(folder.good({"config", "show"}), Not(HasSubstr("hush"))) << url;
+        EXPECT_THAT(folder.good({"config", "show", "--json"}), Not(HasSubstr("hush"))) << url;
+    }
+    folder.set("HIDDEN", "hush");
+    folder.write("postroom.toml", "[stores.b]\nurl = \"postgresql://app:${env:HIDDEN}@db/shop\"\n");
+    EXPECT_THAT(folder.good({"config", "show"}), Not(HasSubstr("hush")));
+}
+
+TEST(ProgramSecrets, OnTheCommandLineTheyAreRefusedAndNotRepeated) {
+    const ProgramFolder folder;
+    const Ran by_url = folder.run({"status", "--url", "postgresql://app:hush@db/shop"});
+    EXPECT_EQ(by_url.code, 2);
+    EXPECT_THAT(by_url.err, HasSubstr("process list"));
+    EXPECT_THAT(by_url.err, Not(HasSubstr("hush")));
+    const Ran by_set =
+        folder.run({"status", "--set", "stores.main.url=postgresql://db/shop?password=hush"});
+    EXPECT_EQ(by_set.code, 2);
+    EXPECT_THAT(by_set.err, Not(HasSubstr("hush")));
+}
+
+TEST(ProgramSecrets, NeitherUrlsNorPayloadsAreQuotedInErrors) {
+    ProgramFolder folder;
+    for (const std::string url :
+         {"postgresql://app:hush@127.0.0.1:1/shop", "hush:hush",
+          "mysql://app:hush@127.0.0.1:1/shop", "postgresql://app:hush@[bad/shop"}) {
+        folder.set("POSTROOM_URL", url);
+        for (const std::string command : {"status", "doctor", "relay"}) {
+            const Ran ran = folder.run({command});
+            EXPECT_NE(ran.code, 0) << url << command;
+            if (url != "hush:hush") {
+                EXPECT_THAT(ran.err + ran.out, Not(HasSubstr("hush"))) << url << command;
+            }
+        }
+    }
+    const ProgramFolder local;
+    for (const std::string line :
+         {R"({"topic":"a","payload":"hush)", R"({"topic":"a","payload":hush})",
+          R"({"topic":5,"payload":"hush"})", R"({"topic":"a","payload_base64":"hush!"})",
+          R"({"topic":"a","payload":1,"headers":{"token":["hush"]}})"}) {
+        const Ran ran = local.run({"enqueue", "--jsonl"}, line);
+        EXPECT_EQ(ran.code, 7) << line;
+        EXPECT_THAT(ran.err + ran.out, Not(HasSubstr("hush"))) << line;
+    }
+    EXPECT_THAT(local.run({"enqueue", "a", "hush"}).err, Not(HasSubstr("hush")));
+}
+
+}  // namespace
+}  // namespace postroom::test

@@ -1,0 +1,54 @@
+// The program `postroom` as a user runs it: in a folder of its own, as a child process.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "support/process.hpp"
+#include "support/temp_dir.hpp"
+
+namespace postroom::test {
+
+struct Ran {
+    int code = -1;
+    std::string out{};
+    std::string err{};
+};
+
+// ProgramFolder: a folder with a config file, perhaps, in which the program is called.
+class ProgramFolder {
+public:
+    const TempDir& folder() const { return folder_; }
+    std::filesystem::path operator/(std::string_view name) const { return folder_ / name; }
+
+    void write(std::string_view name, std::string_view content) const;
+    std::string read(std::string_view name) const;
+
+    // For all calls from here on.
+    void set(const std::string& variable, const std::string& value) {
+        variables_[variable] = value;
+    }
+
+    // Runs it to its end.
+    Ran run(const std::vector<std::string>& arguments, const std::string& input = "") const;
+    // The same, and its exit code must be 0.
+    std::string good(const std::vector<std::string>& arguments,
+                     const std::string& input = "") const;
+    // Starts it; standard error goes to the file "err", which is of this one only.
+    ChildProcess start(const std::vector<std::string>& arguments) const;
+
+private:
+    ChildProcess start_with(const std::vector<std::string>& arguments,
+                            const std::string& error_file) const;
+
+    TempDir folder_;
+    std::map<std::string, std::string> variables_;
+};
+
+// The text behind `"key":"` in `json`; fails the test when it is not there.
+std::string text_member(const std::string& json, const std::string& key);
+
+std::size_t count_of(const std::string& text, const std::string& part);
+
+}  // namespace postroom::test

@@ -1,0 +1,213 @@
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <map>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "postroom/sink.hpp"
+#include "sinks/kafka/mock_cluster.hpp"
+#include "sinks/messages.hpp"
+#include "sinks/outage.hpp"
+#include "support/wait_until.hpp"
+
+namespace postroom::test {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using testing::SizeIs;
+
+constexpr const char* topic = "order.placed";
+
+std::map<std::string, std::string> settings_for(const MockCluster& cluster) {
+    return {{"brokers", cluster.brokers()}, {"tls", "false"}, {"delivery_timeout", "30s"}};
+}
+
+std::unique_ptr<Sink> make(std::map<std::string, std::string> settings) {
+    return make_sink({.name = "kafka", .type = "kafka", .settings = std::move(settings)});
+}
+
+TEST(KafkaSink, AMessageArrivesAsACloudEventWithItsKey) {
+    MockCluster cluster;
+    cluster.create_topic(topic);
+    const auto sink = make(settings_for(cluster));
+    Message message = keyed_message("m1", "k1");
+    message.payload = std::string("a\0b", 3);
+    message.headers = {{"traceparent", "00-1"}};
+    message.aggregate_id = "17";
+    EXPECT_EQ(send_one(*sink, message).outcome, Outcome::ack);
+    EXPECT_EQ(send_one(*sink, message_with("m2", "")).outcome, Outcome::ack);
+    const std::vector<KafkaRecord> records = cluster.read(topic);
+    ASSERT_THAT(records, SizeIs(2));
+    const KafkaRecord& record = records[records[0].key ? 0 : 1];
+    EXPECT_EQ(record.key, "k1");
+    EXPECT_EQ(record.value, message.payload);
+    EXPECT_EQ(record.headers,
+              (std::map<std::string, std::string>{{"ce_specversion", "1.0"},
+                                                  {"ce_id", "m1"},
+                                                  {"ce_source", "/postroom"},
+                                                  {"ce_type", "order.placed"},
+                                                  {"ce_time", "2026-01-31T00:00:00.000000Z"},
+                                                  {"ce_subject", "17"},
+                                                  {"content-type", "application/json"},
+                                                  {"traceparent", "00-1"}}));
+    EXPECT_EQ(records[records[0].key ? 1 : 0].key, std::nullopt);
+}
+
+TEST(KafkaSink, AKeyKeepsToItsPartition) {
+    MockCluster cluster;
+    cluster.create_topic("all");
+    std::map<std::string, std::string> settings = settings_for(cluster);
+    settings["topic"] = "all";
+    const auto sink = make(settings);
+    std::vector<Message> messages;
+    for (int i = 0; i < 60; ++i)
+        messages.push_back(keyed_message(fmt::format("{:02}", i), fmt::format("k{}", i % 6)));
+    for (const Verdict& verdict : send_all(*sink, messages))
+        EXPECT_EQ(verdict.outcome, Outcome::ack);
+    std::map<std::string, int> partition_of;
+    std::map<std::string, std::string> last;
+    for (const KafkaRecord& record : cluster.read("all")) {
+        EXPECT_EQ(partition_of.try_emplace(*record.key, record.partition).first->second,
+                  record.partition);
+        EXPECT_LT(last[*record.key], record.headers.at("ce_id"));
+        last[*record.key] = record.headers.at("ce_id");
+    }
+    EXPECT_THAT(last, SizeIs(6));
+}
+
+TEST(KafkaSink, ATransientErrorOfTheBrokerIsNotNoticed) {
+    MockCluster cluster;
+    cluster.create_topic(topic);
+    const auto sink = make(settings_for(cluster));
+    cluster.fail_produce(RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS, 2);
+    EXPECT_EQ(send_one(*sink, message_with("m1")).outcome, Outcome::ack);
+    EXPECT_THAT(cluster.read(topic), SizeIs(1));
+}
+
+TEST(KafkaSink, AMessageThatIsTooLargeIsDeadAndTheOthersAreNot) {
+    MockCluster cluster;
+    cluster.create_topic(topic);
+    std::map<std::string, std::string> settings = settings_for(cluster);
+    settings["message_bytes_max"] = "10000";
+    const auto sink = make(settings);
+    const std::vector<Verdict> verdicts = send_all(
+        *sink, {message_with("a"), message_with("b", std::string(20'000, 'x')), message_with("c")});
+    EXPECT_EQ(verdicts[0].outcome, Outcome::ack);
+    EXPECT_EQ(verdicts[1].outcome, Outcome::fail);
+    EXPECT_EQ(verdicts[2].outcome, Outcome::ack);
+}
+
+TEST(KafkaSink, WhatABrokerRefusesForItsSizeIsTriedAlone) {
+    MockCluster cluster;
+    cluster.create_topic(topic);
+    const auto sink = make(settings_for(cluster));
+    // At most one request for each partition carries the batch; later ones are for the single ones.
+    cluster.fail_produce(RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE, 1);
+    for (const Verdict& verdict :
+         send_all(*sink, {message_with("a"), message_with("b"), message_with("c")}))
+        EXPECT_EQ(verdict.outcome, Outcome::ack);
+}
+
+TEST(KafkaSink, ATopicThatKafkaCannotHaveMakesTheMessageDead) {
+    MockCluster cluster;
+    const auto sink = make(settings_for(cluster));
+    Message message = message_with("m1");
+    message.topic = "order placed";
+    EXPECT_EQ(send_one(*sink, message).outcome, Outcome::fail);
+}
+
+TEST(KafkaSink, ADestinationThatIsAwayCostsNoAttempt) {
+    const auto sink =
+        make({{"brokers", "127.0.0.1:1"}, {"tls", "false"}, {"delivery_timeout", "200ms"}});
+    const Verdict verdict = send_one(*sink, message_with("m1"));
+    EXPECT_EQ(verdict.outcome, Outcome::release);
+    EXPECT_TRUE(verdict.destination_down);
+    EXPECT_THAT(verdict.error, HasSubstr("kafka://127.0.0.1:1"));
+}
+
+TEST(KafkaSink, AStopReleasesWhatIsUnderWay) {
+    const auto sink =
+        make({{"brokers", "127.0.0.1:1"}, {"tls", "false"}, {"delivery_timeout", "10m"}});
+    std::stop_source stop;
+    std::jthread stopper([&stop] {
+        std::this_thread::sleep_for(100ms);
+        stop.request_stop();
+    });
+    const Verdict verdict = send_all(*sink, {message_with("m1")}, stop.get_token()).at(0);
+    EXPECT_EQ(verdict.outcome, Outcome::release);
+    EXPECT_FALSE(verdict.destination_down);
+}
+
+std::string refusal(const std::map<std::string, std::string>& settings) {
+    try {
+        make(settings);
+    } catch (const SinkConfigError& error) {
+        return error.setting() + "|" + error.what();
+    }
+    return {};
+}
+
+TEST(KafkaSink, BadSettingsAreRefusedWithoutTheirSecrets) {
+    EXPECT_THAT(refusal({{"brokers", "example.com:9092"}, {"tls", "false"}}), HasSubstr("tls|"));
+    EXPECT_EQ(
+        refusal({{"brokers", "example.com:9092"}, {"tls", "false"}, {"allow_plaintext", "true"}}),
+        "");
+    for (const char* brokers : {"", "host", "host:", ":1", "u:p@host:1", "kafka://host:1", "h:x"})
+        EXPECT_THAT(refusal({{"brokers", brokers}}), HasSubstr("brokers|")) << brokers;
+    EXPECT_THAT(refusal({{"brokers", "h:1"}, {"password", "hunter2"}}),
+                AllOf(HasSubstr("sasl_mechanism|"), Not(HasSubstr("hunter2"))));
+    EXPECT_THAT(refusal({{"brokers", "h:1"}, {"password", "hunter2"}, {"sasl_mechanism", "PLAIN"}}),
+                AllOf(HasSubstr("username|"), Not(HasSubstr("hunter2"))));
+    EXPECT_THAT(refusal({{"brokers", "h:1"}, {"ca_file", "/no/such/file"}}),
+                HasSubstr("librdkafka refuses"));
+}
+
+// Counts what the cluster has acknowledged: asking the mock for its offsets holds up the senders.
+class CountingSink final : public Sink {
+public:
+    CountingSink(std::unique_ptr<Sink> sink, std::atomic<std::size_t>& count)
+        : sink_(std::move(sink)), count_(count) {}
+    std::vector<Verdict> send(std::span<const Message> messages, std::stop_token stop) override {
+        std::vector<Verdict> verdicts = sink_->send(messages, std::move(stop));
+        for (const Verdict& verdict : verdicts) {
+            if (verdict.outcome == Outcome::ack) ++count_;
+        }
+        return verdicts;
+    }
+    std::string destination() const override { return sink_->destination(); }
+
+private:
+    const std::unique_ptr<Sink> sink_;
+    std::atomic<std::size_t>& count_;
+};
+
+// Goal: an outage of the cluster loses nothing and costs no message an attempt.
+// Method: the mock broker ends all connections under load and takes none until it is up again.
+TEST(KafkaSinkOutage, NothingIsLostAndNoAttemptIsSpent) {
+    MockCluster cluster;
+    cluster.create_topic(topic);
+    std::atomic<std::size_t> acknowledged = 0;
+    const auto read = [&] {
+        std::vector<Received> all;
+        for (const KafkaRecord& record : cluster.read(topic))
+            all.push_back({.message_id = record.headers.at("ce_id"),
+                           .key = record.key.value_or(""),
+                           .payload = record.value});
+        return all;
+    };
+    std::map<std::string, std::string> settings = settings_for(cluster);
+    settings["delivery_timeout"] = "2s";
+    expect_outage_is_survived(std::make_unique<CountingSink>(make(settings), acknowledged),
+                              {.kill = [&] { cluster.set_down(); },
+                               .restart = [&] { cluster.set_up(); },
+                               .received_count = [&] { return acknowledged.load(); },
+                               .received = read});
+}
+
+}  // namespace
+}  // namespace postroom::test
