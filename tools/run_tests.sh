@@ -72,10 +72,14 @@ step "packages" tools/install_packages.sh || finish
 
 # The full run adds a real MySQL and a Galera cluster to the release tests, and chaos to those with sanitizers.
 full=
-if [[ $POSTROOM_TEST_SCALE == 1 ]]; then full=-full; fi
+address_tests=address_tests
+if [[ $POSTROOM_TEST_SCALE == 1 ]]; then
+    full=-full
+    address_tests=all
+fi
 
 if step "build: release" build release; then run_ctest "release$full"; fi
-if step "build: asan" build asan; then run_ctest "asan$full"; fi
+if step "build: asan" build asan "$address_tests"; then run_ctest "asan$full"; fi
 if step "build: tsan" build tsan threaded_tests; then run_ctest tsan; fi
 step "build: clang" build clang product
 step "lint: formatting" tools/lint.sh --quick

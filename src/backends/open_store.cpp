@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <algorithm>
 
 #include <stdexcept>
 #include <string_view>
@@ -16,13 +17,18 @@ namespace {
 using backends::backend_table;
 using backends::BackendEntry;
 
-// Only the scheme may be shown in an error: the rest of a URL can hold a password.
+constexpr std::size_t scheme_chars_max = 16;
+
+// Only the scheme may be shown in an error: the rest of a URL can hold a password, and so can what
+// is no URL at all.
 std::string_view scheme_of(std::string_view url) {
-    const std::size_t colon = url.find(':');
-    if (colon == std::string_view::npos || colon == 0) {
-        throw std::invalid_argument("url: does not begin with a scheme and a colon");
-    }
-    return url.substr(0, colon);
+    const std::string_view scheme = url.substr(0, std::min(url.find(':'), url.size()));
+    const bool named = !scheme.empty() && scheme.size() < url.size() &&
+                       scheme.size() <= scheme_chars_max && std::ranges::all_of(scheme, [](char c) {
+                           return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+';
+                       });
+    if (!named) throw std::invalid_argument("url: does not begin with a scheme and a colon");
+    return scheme;
 }
 
 std::vector<std::string_view> known_schemes() {

@@ -15,7 +15,7 @@ namespace {
 constexpr Duration close_look_interval = std::chrono::milliseconds{1};
 // Between the first cleanings of two stores, so that a thousand of them do not come at once.
 constexpr Duration tend_spacing = std::chrono::milliseconds{500};
-constexpr std::size_t steps_of_one_store = 4;
+constexpr std::size_t steps_of_one_store = 4;  // beside renewals
 constexpr std::size_t ready_stores_per_worker = 4;
 
 base::SystemRandom& system_random() {
@@ -37,15 +37,18 @@ std::shared_ptr<const SelectionStrategy> strategy_of(const DispatcherOptions& op
 // A quarter of the threads for those that make trouble; two steps of one store at a time, so that
 // it takes several of them to use up all threads before they are known.
 ScheduleLimits limits_of(std::size_t threads) {
-    return {.per_store = std::max<std::size_t>(1, std::min<std::size_t>(2, threads / 2)),
+    return {.threads = threads,
+            .per_store = std::max<std::size_t>(1, std::min<std::size_t>(2, threads / 2)),
             .suspects = std::max<std::size_t>(1, threads / 4)};
 }
 
 }  // namespace
 
 Dispatcher::Crew::Crew(Store& store, const DispatcherOptions& options)
-    : Crew(std::make_unique<FixedStores>(store), nullptr, options, steps_of_one_store,
-           {.per_store = steps_of_one_store, .suspects = steps_of_one_store}) {}
+    : Crew(std::make_unique<FixedStores>(store), nullptr, options, steps_of_one_store + 1,
+           {.threads = steps_of_one_store + 1,
+            .per_store = steps_of_one_store,
+            .suspects = steps_of_one_store}) {}
 
 Dispatcher::Crew::Crew(StoreProvider& stores, const DispatcherOptions& options)
     : Crew(nullptr, &stores, options, options.store_threads, limits_of(options.store_threads)) {}

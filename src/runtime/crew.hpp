@@ -40,7 +40,8 @@ public:
     Crew& operator=(const Crew&) = delete;
     ~Crew();
 
-    bool started() const { return started_; }
+    // Also after close(): there is one start only.
+    bool started() const { return started_ || closed_; }
     Routes& routes() { return *routes_; }
     void intercept(std::shared_ptr<Interceptor> interceptor);
 

@@ -42,10 +42,11 @@ void Dispatcher::Crew::take_steps(const std::stop_token& stop) {
             const Schedule::Report report = take_step(store, pick->step);
             store.reset();
             lock.lock();
-            const ServedStorePtr gone = finish_step(*pick, report);
+            ServedStorePtr gone = finish_step(*pick, report);
             if (gone == nullptr) continue;
             lock.unlock();
             gone->core->disconnect();
+            gone.reset();
             lock.lock();
         } else if (leading_) {
             followers_.wait(lock, stop, [this]() POSTROOM_REQUIRES(mutex_) { return !leading_; });
@@ -68,10 +69,12 @@ void Dispatcher::Crew::lead(base::MutexLock& lock, const std::stop_token& stop, 
 ServedStorePtr Dispatcher::Crew::finish_step(const Schedule::Pick& pick,
                                              const Schedule::Report& report) {
     schedule_.finished(pick, monotonic_clock().now(), report);
-    call_leader(report.next);
+    call_leader(schedule_.wake_at(monotonic_clock().now()));
     if (pick.step != Step::leave || report.next != Instant::max()) return nullptr;
     if (schedule_.under_way(pick.store) > 0) {
-        schedule_.wake(pick.store, Step::leave, monotonic_clock().now() + leave_look_interval);
+        const Instant look_again = monotonic_clock().now() + leave_look_interval;
+        schedule_.wake(pick.store, Step::leave, look_again);
+        call_leader(look_again);
         return nullptr;
     }
     schedule_.remove(pick.store);
@@ -141,6 +144,7 @@ Instant Dispatcher::Crew::tend(ServedStore& store, Instant now) {
 }
 
 Instant Dispatcher::Crew::listen(const ServedStorePtr& store) {
+    store->heard_all = false;
     try {
         store->bell = store->store->doorbell(options_.queue);
         store->bell->listen(store->stop.get_token());
@@ -151,9 +155,9 @@ Instant Dispatcher::Crew::listen(const ServedStorePtr& store) {
         return monotonic_clock().now() + bell_repair_pause;
     }
     if (!store->forecast) store->forecast = store->bell->forecast();
+    store->heard_all = store->forecast != nullptr;  // before the watch can find that it broke
     bells_->add(store);
     if (store->leaving) bells_->remove(*store);
-    store->heard_all = store->forecast != nullptr;
     store->core->nudge();
     return Instant::max();
 }
@@ -186,7 +190,7 @@ bool Dispatcher::Crew::work() {
         return true;
     }
     ready_.rest(turn);
-    if (ready_.size() + 1 == ready_max_) {
+    if (ready_.size() < ready_max_ && ready_.size() + 2 >= ready_max_) {
         const base::MutexLock lock(mutex_);
         call_leader(Instant::min());
     }

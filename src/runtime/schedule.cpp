@@ -60,6 +60,8 @@ void Schedule::end(StoreNumber store, Step step) {
     if (found == members_.end()) return;
     found->second.steps.at(index(step)).ended = true;
     set_due(store, found->second, step, Instant::max());
+    // Nobody waits for the turn of a store that is not polled any more.
+    if (step == Step::claim && last_ && last_->store == store) last_.reset();
 }
 
 bool Schedule::is_suspect(const Member& member, Instant now) const {
@@ -74,31 +76,43 @@ bool Schedule::is_suspect(StoreNumber store, Instant now) const {
     return found != members_.end() && is_suspect(found->second, now);
 }
 
-std::size_t Schedule::suspects_running(Instant now) const {
-    return static_cast<std::size_t>(
-        std::count_if(running_.begin(), running_.end(),
-                      [&](const Pick& pick) { return is_suspect(members_.at(pick.store), now); }));
+Schedule::Load Schedule::load(Instant now) const {
+    Load load;
+    for (const Pick& pick : running_) {
+        const bool suspect = is_suspect(members_.at(pick.store), now);
+        if (pick.step == Step::keep) {
+            load.suspect_keeps += suspect ? 1 : 0;
+        } else {
+            ++load.others;
+            load.suspect_others += suspect ? 1 : 0;
+        }
+    }
+    return load;
 }
 
-bool Schedule::may_start(const Member& member, std::size_t suspects_running, Instant now) const {
-    return member.running < limits_.per_store &&
-           (suspects_running < limits_.suspects || !is_suspect(member, now));
+bool Schedule::may_start(const Member& member, Step step, const Load& load, Instant now) const {
+    if (step == Step::keep)
+        return load.suspect_keeps < limits_.suspects || !is_suspect(member, now);
+    const bool keeps = member.steps.at(index(Step::keep)).running;
+    return load.others + 1 < std::max<std::size_t>(limits_.threads, 2) &&
+           member.running - (keeps ? 1 : 0) < limits_.per_store &&
+           (load.suspect_others < limits_.suspects || !is_suspect(member, now));
 }
 
-std::optional<Schedule::StoreNumber> Schedule::first_of(Step step, std::size_t suspects,
+std::optional<Schedule::StoreNumber> Schedule::first_of(Step step, const Load& load,
                                                         Instant now) const {
     for (const auto& [due, store] : due_.at(index(step))) {
         if (due > now) break;
-        if (may_start(members_.at(store), suspects, now)) return store;
+        if (may_start(members_.at(store), step, load, now)) return store;
     }
     return std::nullopt;
 }
 
-std::optional<Schedule::StoreNumber> Schedule::next_poll(std::size_t suspects, Instant now) const {
+std::optional<Schedule::StoreNumber> Schedule::next_poll(const Load& load, Instant now) const {
     std::vector<StoreNumber> stores;
     for (const auto& [at, store] : due_.at(index(Step::claim))) {
         if (at > now) break;
-        if (may_start(members_.at(store), suspects, now)) stores.push_back(store);
+        if (may_start(members_.at(store), Step::claim, load, now)) stores.push_back(store);
     }
     if (stores.empty()) return std::nullopt;
     std::sort(stores.begin(), stores.end());
@@ -123,15 +137,16 @@ std::optional<Schedule::StoreNumber> Schedule::next_poll(std::size_t suspects, I
 }
 
 std::optional<Schedule::Pick> Schedule::next(Instant now, bool may_claim) {
-    const std::size_t suspects = suspects_running(now);
+    const Load under_way_now = load(now);
     const Due& tends = due_.at(index(Step::tend));
     if (!tends.empty() && tends.begin()->first <= now - tend_patience)
-        if (const auto store = first_of(Step::tend, suspects, now))
+        if (const auto store = first_of(Step::tend, under_way_now, now))
             return start(*store, Step::tend, now);
     for (const Step step : order) {
         if (step == Step::claim && !may_claim) continue;
-        const std::optional<StoreNumber> store =
-            step == Step::claim ? next_poll(suspects, now) : first_of(step, suspects, now);
+        const std::optional<StoreNumber> store = step == Step::claim
+                                                     ? next_poll(under_way_now, now)
+                                                     : first_of(step, under_way_now, now);
         if (store) return start(*store, step, now);
     }
     return std::nullopt;
@@ -169,9 +184,13 @@ void Schedule::finished(const Pick& pick, Instant now, const Report& report) {
 
 Instant Schedule::wake_at(Instant now) const {
     Instant first = Instant::max();
-    for (const Due& due : due_)
-        if (!due.empty()) first = std::min(first, due.begin()->first);
-    return first > now ? first : now + blocked_look;
+    for (const Due& due : due_) {
+        if (due.empty()) continue;
+        if (due.begin()->first <= now) first = std::min(first, now + blocked_look);
+        const auto later = due.upper_bound({now, ~StoreNumber{0}});
+        if (later != due.end()) first = std::min(first, later->first);
+    }
+    return first;
 }
 
 bool Schedule::under_way(StoreNumber store, Step step) const {

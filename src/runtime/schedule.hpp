@@ -4,6 +4,8 @@
 // time. Which of the stores that want to be polled comes next is the strategy's choice; the other
 // steps go by their time. A store that failed lately, or has a step under way that does not end, is
 // a suspect: all suspects together may hold a few threads only, so that the rest serve the others.
+// Renewals come before everything: one thread takes nothing else, and they have limits of their
+// own.
 #pragma once
 
 #include <array>
@@ -31,6 +33,7 @@ enum class Step : std::uint8_t {
 inline constexpr std::size_t step_kinds = 6;
 
 struct ScheduleLimits {
+    std::size_t threads = 5;                        // that take steps
     std::size_t per_store = 4;                      // steps of one store at the same time
     std::size_t suspects = 4;                       // steps of all suspects at the same time
     Duration slow = std::chrono::seconds{1};        // a step that takes longer makes a suspect
@@ -87,14 +90,20 @@ private:
         std::size_t running = 0;
         Instant suspect_until{};
     };
+    // What is under way, renewals apart from the rest.
+    struct Load {
+        std::size_t others = 0;
+        std::size_t suspect_others = 0;
+        std::size_t suspect_keeps = 0;
+    };
     using Due = std::set<std::pair<Instant, StoreNumber>>;
 
     void set_due(StoreNumber number, Member& member, Step step, Instant due);
     bool is_suspect(const Member& member, Instant now) const;
-    bool may_start(const Member& member, std::size_t suspects_running, Instant now) const;
-    std::size_t suspects_running(Instant now) const;
-    std::optional<StoreNumber> first_of(Step step, std::size_t suspects, Instant now) const;
-    std::optional<StoreNumber> next_poll(std::size_t suspects, Instant now) const;
+    bool may_start(const Member& member, Step step, const Load& load, Instant now) const;
+    Load load(Instant now) const;
+    std::optional<StoreNumber> first_of(Step step, const Load& load, Instant now) const;
+    std::optional<StoreNumber> next_poll(const Load& load, Instant now) const;
     Pick start(StoreNumber store, Step step, Instant now);
 
     const ScheduleLimits limits_;

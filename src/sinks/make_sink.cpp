@@ -24,18 +24,18 @@ constexpr std::string_view mask = "***";
         fmt::format("unknown type '{}'{} (known: {})", config.type, hint, fmt::join(names, ", ")));
 }
 
-// Only scheme and host are harmless: paths and queries of webhooks are often the secret itself.
+// Only scheme and host are harmless: paths and queries of webhooks are often the secret itself, and
+// a password may hold any character, unescaped.
 std::string masked_url(std::string_view url) {
     const std::size_t scheme = url.find("://");
     if (scheme == std::string_view::npos) return std::string(mask);
     const std::size_t begin = scheme + 3;
-    const std::size_t end = std::min(url.find_first_of("/?#", begin), url.size());
-    const std::string_view authority = url.substr(begin, end - begin);
-    const std::size_t at = authority.rfind('@');
-    const bool has_user = at != std::string_view::npos;
+    const std::size_t at = url.rfind('@');
+    const bool has_user = at != std::string_view::npos && at >= begin;
+    const std::string_view rest = url.substr(has_user ? at + 1 : begin);
+    const std::size_t end = std::min(rest.find_first_of("/?#"), rest.size());
     return fmt::format("{}{}{}{}", url.substr(0, begin), has_user ? "***@" : "",
-                       has_user ? authority.substr(at + 1) : authority,
-                       url.size() > end + 1 ? "/***" : url.substr(end));
+                       rest.substr(0, end), rest.size() > end + 1 ? "/***" : rest.substr(end));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/mutex.hpp"
 #include "postroom/error.hpp"
@@ -21,15 +22,17 @@ public:
     FaceCache(StoreProvider& stores, const Options& options) : stores_(stores), options_(options) {}
 
     std::shared_ptr<const Face> hold(std::string_view key) {
-        const StorePtr store = stores_.find(key);
+        std::vector<std::shared_ptr<Held>> gone;  // they end after the lock
         const base::MutexLock lock(mutex_);
+        // Under the lock, so that no answer is older than the face it decides about.
+        const StorePtr store = stores_.find(key);
         const auto found = faces_.find(key);
-        if (store == nullptr) {
-            if (found != faces_.end()) faces_.erase(found);
-            throw Error(ErrorKind::misuse, "there is no store '" + std::string(key) + "'");
-        }
         // One that was replaced under the same id is another store.
-        if (found != faces_.end() && found->second->store == store) return face_of(found->second);
+        if (store != nullptr && found != faces_.end() && found->second->store == store)
+            return face_of(found->second);
+        drop_faces_of_removed_stores(gone);
+        if (store == nullptr)
+            throw Error(ErrorKind::misuse, "there is no store '" + std::string(key) + "'");
         return face_of(faces_[std::string(key)] = std::make_shared<Held>(store, options_));
     }
 
@@ -41,6 +44,17 @@ private:
         const StorePtr store;
         const Face face;
     };
+    void drop_faces_of_removed_stores(std::vector<std::shared_ptr<Held>>& gone)
+        POSTROOM_REQUIRES(mutex_) {
+        for (auto at = faces_.begin(); at != faces_.end();) {
+            if (stores_.find(at->first) == at->second->store) {
+                ++at;
+            } else {
+                gone.push_back(std::move(at->second));
+                at = faces_.erase(at);
+            }
+        }
+    }
     static std::shared_ptr<const Face> face_of(const std::shared_ptr<Held>& held) {
         return {held, &held->face};
     }

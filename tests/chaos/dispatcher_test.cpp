@@ -213,7 +213,7 @@ TEST_P(DispatcherProcessTest, MemoryStaysBoundedWhileAHandlerIsStopped) {
     EXPECT_GT(handed_over, 0U);
     EXPECT_GE(handled, enqueued);
     // Far slower than any drain, and far quicker than a poller that sleeps while messages wait.
-    EXPECT_LT(drained_after, 10 + static_cast<double>(enqueued) / 2000);
+    EXPECT_LT(drained_after, 10 + static_cast<double>(enqueued) / 500);
     EXPECT_EQ(done(database()), enqueued);
 }
 

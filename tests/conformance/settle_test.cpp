@@ -160,6 +160,17 @@ TEST_P(SettleLaw, OBX_043_IBX_057_AbandonKeepsTheError) {
     EXPECT_EQ(get(message.id).last_error, "connection refused");
 }
 
+TEST_P(SettleLaw, AnErrorMayBeInAnyScript) {
+    put();
+    const Message message = claim_one();
+    const std::string error = "сбой, 故障, \U0001F525";
+    work().abandon(leases_of(message), error, 1ms);
+    EXPECT_EQ(get(message.id).last_error, error);
+    pass(5ms);
+    work().fail(leases_of(claim_one()), error + error);
+    EXPECT_EQ(get(message.id).last_error, error + error);
+}
+
 TEST_P(SettleLaw, S000_5_AnEmptyErrorIsNoError) {
     const WorkItemId id = put();
     work().abandon(leases_of(claim_one()), "", 1ms);

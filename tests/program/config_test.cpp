@@ -126,7 +126,8 @@ TEST(ProgramSecrets, ShowMasksThemWhateverTheyLookLike) {
     ProgramFolder folder;
     for (const std::string url :
          {"postgresql://app:hush@db/shop", "postgresql://app:hu/hush@db/shop?x=1",
-          "postgresql://db/shop?password=hush", "mysql://hush:hush@db/shop"}) {
+          "postgresql://db/shop?password=hush", "mysql://hush:hush@db/shop",
+          "host=db user=app password=hush"}) {
         folder.set("POSTROOM_URL", url);
         EXPECT_THAT(folder.good({"config", "show"}), Not(HasSubstr("hush"))) << url;
         EXPECT_THAT(folder.good({"config", "show", "--json"}), Not(HasSubstr("hush"))) << url;
@@ -134,6 +135,12 @@ TEST(ProgramSecrets, ShowMasksThemWhateverTheyLookLike) {
     folder.set("HIDDEN", "hush");
     folder.write("postroom.toml", "[stores.b]\nurl = \"postgresql://app:${env:HIDDEN}@db/shop\"\n");
     EXPECT_THAT(folder.good({"config", "show"}), Not(HasSubstr("hush")));
+    for (const std::string url :
+         {"https://hooks.example/services/hush", "https://hooks.example/in?token=hush"}) {
+        folder.write("postroom.toml", "[sinks.hook]\ntype = \"http\"\nurl = \"" + url + "\"\n");
+        EXPECT_THAT(folder.good({"config", "show"}), Not(HasSubstr("hush"))) << url;
+        EXPECT_THAT(folder.good({"config", "show"}), HasSubstr("https://")) << url;
+    }
 }
 
 TEST(ProgramSecrets, OnTheCommandLineTheyAreRefusedAndNotRepeated) {
@@ -151,15 +158,13 @@ TEST(ProgramSecrets, OnTheCommandLineTheyAreRefusedAndNotRepeated) {
 TEST(ProgramSecrets, NeitherUrlsNorPayloadsAreQuotedInErrors) {
     ProgramFolder folder;
     for (const std::string url :
-         {"postgresql://app:hush@127.0.0.1:1/shop", "hush:hush",
+         {"postgresql://app:hush@127.0.0.1:1/shop", "Server=db;Password=hush;Host=tcp:db",
           "mysql://app:hush@127.0.0.1:1/shop", "postgresql://app:hush@[bad/shop"}) {
         folder.set("POSTROOM_URL", url);
         for (const std::string command : {"status", "doctor", "relay"}) {
             const Ran ran = folder.run({command});
             EXPECT_NE(ran.code, 0) << url << command;
-            if (url != "hush:hush") {
-                EXPECT_THAT(ran.err + ran.out, Not(HasSubstr("hush"))) << url << command;
-            }
+            EXPECT_THAT(ran.err + ran.out, Not(HasSubstr("hush"))) << url << command;
         }
     }
     const ProgramFolder local;

@@ -139,17 +139,51 @@ TEST_F(ScheduleTest, DrainFirstDoesNotWaitForAStoreThatFailsOrHangs) {
 
 TEST_F(ScheduleTest, AHangingStoreHoldsOnlyAsManyThreadsAsItMay) {
     start({.per_store = 2, .suspects = 1});
-    for (const Step step : {Step::keep, Step::settle, Step::claim}) due(0, step);
-    EXPECT_EQ(next(t0), "a.keep");
+    for (const Step step : {Step::settle, Step::listen, Step::claim}) due(0, step);
     EXPECT_EQ(next(t0), "a.settle");
+    EXPECT_EQ(next(t0), "a.listen");
     EXPECT_EQ(next(t0), "") << "two of one store at a time";
-    finish(0, Step::keep, t0 + 2s);
+    finish(0, Step::listen, t0 + 2s);
     EXPECT_EQ(next(t0 + 2s), "") << "the other one hangs, and one thread is all it gets";
     due(1, Step::settle, t0 + 2s);
     EXPECT_EQ(next(t0 + 2s), "b.settle");
     finish(1, Step::settle, t0 + 2s);
     finish(0, Step::settle, t0 + 3s);
     EXPECT_EQ(next(t0 + 3s), "a.claim") << "one is allowed, for finding out whether it is well";
+}
+
+TEST_F(ScheduleTest, RenewalsHaveAThreadAndLimitsOfTheirOwn) {
+    start({.threads = 3, .per_store = 1, .suspects = 1});
+    due(0, Step::settle);
+    due(1, Step::settle);
+    due(2, Step::settle);
+    EXPECT_EQ(next(t0), "a.settle");
+    EXPECT_EQ(next(t0), "b.settle");
+    EXPECT_EQ(next(t0), "") << "the third thread is for renewals";
+    for (const std::uint64_t store : {0U, 1U, 2U}) due(store, Step::keep, t0 + 5s);
+    EXPECT_EQ(next(t0 + 5s), "a.keep") << "whatever else of its store hangs";
+    EXPECT_EQ(next(t0 + 5s), "c.keep");
+    EXPECT_EQ(next(t0 + 5s), "") << "of suspects one renewal at a time";
+    finish(0, Step::keep, t0 + 5s);
+    EXPECT_EQ(next(t0 + 5s), "b.keep");
+}
+
+TEST_F(ScheduleTest, DrainFirstDoesNotWaitForAStoreThatIsNotPolledAnyMore) {
+    start({}, std::make_shared<DrainFirst>());
+    due(0, Step::claim);
+    due(1, Step::claim);
+    EXPECT_EQ(next(t0), "a.claim");
+    finish(0, Step::claim, t0, Instant::max(), false, 50);
+    schedule->end(0, Step::claim);
+    EXPECT_EQ(next(t0), "b.claim");
+}
+
+TEST_F(ScheduleTest, AStepThatMayNotStartDoesNotHideAnEarlyOne) {
+    start({});
+    due(0, Step::claim);
+    due(1, Step::settle, t0 + 2ms);
+    EXPECT_EQ(next(t0, false), "");
+    EXPECT_EQ(schedule->wake_at(t0), t0 + 2ms);
 }
 
 TEST_F(ScheduleTest, AllSuspectsTogetherHoldAFewThreads) {

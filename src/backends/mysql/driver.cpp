@@ -102,8 +102,12 @@ void Driver::guarded(const Work& work) {
     try {
         work();
     } catch (const Error& error) {
+        // A procedure that the server cut off has left its transaction open, so after that a
+        // connection of ours is not used again either.
+        const bool lost = is_loss(mysql_errno(connection_));
         cache_.clear();
-        if (is_loss(mysql_errno(connection_)) || error.kind() == ErrorKind::outcome_unknown) {
+        if (lost || error.kind() == ErrorKind::outcome_unknown ||
+            (!borrowed_ && error.kind() == ErrorKind::unavailable)) {
             broken_ = true;
         } else if (error.kind() == ErrorKind::conflict && mysql_query(connection_, "DO 0") != 0) {
             broken_ = true;
@@ -135,7 +139,7 @@ void Driver::run(sql::Bracket bracket, std::span<const sql::Call> calls, const s
             case sql::Bracket::transaction:
                 return run_in_transaction(calls, on_row);
             case sql::Bracket::separate:
-                return run_all(calls, on_row);
+                return run_separately(calls, on_row);
             case sql::Bracket::joined:
                 return run_joined(calls, on_row);
         }
@@ -148,7 +152,7 @@ void Driver::run_in_transaction(std::span<const sql::Call> calls, const sql::OnR
             return run_all(calls, on_row);
         } catch (const Error& error) {
             // It commits by itself, so nobody knows whether it did.
-            if (only_reads(calls[0]) || !is_loss(mysql_errno(connection_))) throw;
+            if (only_reads(calls[0]) || error.kind() != ErrorKind::unavailable) throw;
             throw Error(ErrorKind::outcome_unknown, error.what());
         }
     }
@@ -157,6 +161,16 @@ void Driver::run_in_transaction(std::span<const sql::Call> calls, const sql::OnR
     try {
         run_all(calls, on_row);
         send_commit();
+    } catch (...) {
+        rollback_quietly("ROLLBACK");
+        throw;
+    }
+}
+
+// A procedure with a transaction of its own ends it, but not when it is cut off.
+void Driver::run_separately(std::span<const sql::Call> calls, const sql::OnRow& on_row) {
+    try {
+        run_all(calls, on_row);
     } catch (...) {
         rollback_quietly("ROLLBACK");
         throw;

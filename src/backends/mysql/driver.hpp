@@ -55,6 +55,7 @@ private:
     template <class Work>
     void guarded(const Work& work);
     void run_in_transaction(std::span<const sql::Call> calls, const sql::OnRow& on_row);
+    void run_separately(std::span<const sql::Call> calls, const sql::OnRow& on_row);
     void run_joined(std::span<const sql::Call> calls, const sql::OnRow& on_row);
     void run_all(std::span<const sql::Call> calls, const sql::OnRow& on_row);
     void run_call(const sql::Call& call, const std::function<void(const sql::Row&)>& on_row);

@@ -23,6 +23,9 @@ constexpr Duration answer_slack = std::chrono::seconds{10};
 // Who waits for a lock is told so, as a conflict, before the statement as a whole takes too long.
 constexpr Duration lock_slack = std::chrono::seconds{1};
 
+// MariaDB cuts JSON_ARRAYAGG at group_concat_max_len, in the middle of a number.
+constexpr std::size_t number_list_bytes_max = 16 * 1024 * 1024;
+
 unsigned whole_seconds(Duration duration) {
     const auto seconds = std::chrono::ceil<std::chrono::seconds>(duration).count();
     return static_cast<unsigned>(std::clamp<std::int64_t>(seconds, 1, 1'000'000));
@@ -78,8 +81,8 @@ void connect(MYSQL* connection, const Address& address) {
 std::string settings(const Capabilities& capabilities, const OpenOptions& options) {
     return fmt::format(
         "SET SESSION time_zone = '+00:00', sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', "
-        "autocommit = 1, innodb_lock_wait_timeout = {}, {}",
-        whole_seconds(options.statement_timeout),
+        "autocommit = 1, group_concat_max_len = {}, innodb_lock_wait_timeout = {}, {}",
+        number_list_bytes_max, whole_seconds(options.statement_timeout),
         capabilities.statement_limit(options.statement_timeout + lock_slack));
 }
 

@@ -111,12 +111,16 @@ std::string fault_of(const Setting& setting, const std::string& text) {
 
 std::string shown_value(const Setting& setting, const std::string& text) {
     if (text.empty()) return "";
-    if (setting.kind == SettingKind::url) return mask_url(text);
+    // The name of a database may be shown; the path of a webhook may be its secret.
+    const bool of_store = setting.name.starts_with("stores.");
+    if (setting.kind == SettingKind::url && of_store) return mask_url(text);
     return masked(setting, text);
 }
 
 std::string mask_url(std::string_view url) {
     const std::size_t scheme = url.find("://");
+    // Without one it is the path of a file, or nobody knows what.
+    if (scheme == std::string_view::npos && !url.starts_with("sqlite:")) return "***";
     const std::size_t begin = scheme == std::string_view::npos ? 0 : scheme + 3;
     std::string shown(url.substr(0, begin));
     std::string_view rest = url.substr(begin);

@@ -46,7 +46,10 @@ KafkaHeaders headers_of(const Message& message, const std::string& source) {
     add(headers, "content-type", message.content_type);
     if (!message.aggregate_id.empty()) add(headers, "ce_subject", message.aggregate_id);
     if (!message.correlation_id.empty()) add(headers, "ce_correlationid", message.correlation_id);
-    for (const auto& [name, value] : message.headers) add(headers, name, value);
+    // A service that passes on the headers it was given must not replace the id that receivers know
+    // duplicates by.
+    for (const auto& [name, value] : message.headers)
+        if (!name.starts_with("ce_") && name != "content-type") add(headers, name, value);
     return headers;
 }
 

@@ -6,7 +6,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 namespace postroom::sink_stdout {
@@ -15,11 +14,6 @@ namespace {
 
 [[noreturn]] void throw_errno(const char* what) {
     throw std::system_error(errno, std::generic_category(), what);
-}
-
-bool is_regular(int descriptor) {
-    struct stat status {};
-    return ::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
 }
 
 }  // namespace
@@ -45,18 +39,11 @@ void LineFile::open() {
 
 void LineFile::append(std::string_view lines, bool to_disk) {
     open();
-    // Another process may append to the same file: only what is ours may be cut off again.
-    const bool can_cut = is_regular(descriptor_) && !in_line_;
-    const off_t before = can_cut ? ::lseek(descriptor_, 0, SEEK_END) : -1;
-    try {
-        if (in_line_) write_all("\n");
-        write_all(lines);
-        if (to_disk && !path_.empty() && ::fdatasync(descriptor_) != 0 && errno != EINVAL)
-            throw_errno("flush");
-    } catch (...) {
-        if (before >= 0 && ::ftruncate(descriptor_, before) == 0) in_line_ = false;
-        throw;
-    }
+    // A line that could not be finished stays where it is, since others may have written behind it.
+    if (in_line_) write_all("\n");
+    write_all(lines);
+    if (to_disk && !path_.empty() && ::fdatasync(descriptor_) != 0 && errno != EINVAL)
+        throw_errno("flush");
 }
 
 void LineFile::write_all(std::string_view bytes) {

@@ -16,8 +16,7 @@ public:
     LineFile& operator=(const LineFile&) = delete;
 
     // Appends `lines`; on the disk when it returns, if `to_disk` and it is a file. Throws
-    // std::system_error. What a failed call has left of a line is cut off, or, where that cannot be
-    // done, ended before the next one.
+    // std::system_error. What a failed call has left of a line is ended before the next one.
     void append(std::string_view lines, bool to_disk);
     void close();
 

@@ -10,7 +10,7 @@ DELIMITER //
 -- they had.
 DROP PROCEDURE IF EXISTS {park}//
 CREATE PROCEDURE {park}(IN in_seqs LONGTEXT, IN in_available_at DATETIME(6), IN in_state TINYINT, IN in_reason VARCHAR(64),
-                        IN in_retries INT, IN in_losses INT, IN in_error MEDIUMTEXT)
+                        IN in_retries INT, IN in_losses INT, IN in_error MEDIUMTEXT CHARACTER SET utf8mb4)
 MODIFIES SQL DATA SQL SECURITY INVOKER
 BEGIN
     INSERT INTO {waiting} (

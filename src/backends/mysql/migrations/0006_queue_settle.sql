@@ -30,7 +30,7 @@ END//
 
 -- out_state: NULL when the lease is lost.
 DROP PROCEDURE IF EXISTS {release}//
-CREATE PROCEDURE {release}(IN in_seq BIGINT, IN in_nonce BIGINT, IN in_lease_id BIGINT, IN in_error MEDIUMTEXT,
+CREATE PROCEDURE {release}(IN in_seq BIGINT, IN in_nonce BIGINT, IN in_lease_id BIGINT, IN in_error MEDIUMTEXT CHARACTER SET utf8mb4,
                            IN in_delay_us BIGINT, IN in_count_attempt BIGINT, IN in_max_attempts BIGINT,
                            IN in_frees_key TINYINT, OUT out_state TINYINT)
 MODIFIES SQL DATA SQL SECURITY INVOKER
@@ -84,7 +84,7 @@ END//
 
 -- out_done: 1, or 0 when the lease is lost.
 DROP PROCEDURE IF EXISTS {kill_one}//
-CREATE PROCEDURE {kill_one}(IN in_seq BIGINT, IN in_nonce BIGINT, IN in_lease_id BIGINT, IN in_error MEDIUMTEXT,
+CREATE PROCEDURE {kill_one}(IN in_seq BIGINT, IN in_nonce BIGINT, IN in_lease_id BIGINT, IN in_error MEDIUMTEXT CHARACTER SET utf8mb4,
                             IN in_reason VARCHAR(64), IN in_frees_key TINYINT, OUT out_done TINYINT)
 MODIFIES SQL DATA SQL SECURITY INVOKER
 BEGIN
@@ -169,7 +169,7 @@ BEGIN
 END//
 
 DROP PROCEDURE IF EXISTS {do_retry}//
-CREATE PROCEDURE {do_retry}(IN in_seq BIGINT, IN in_nonce BIGINT, IN in_lease_id BIGINT, IN in_error MEDIUMTEXT,
+CREATE PROCEDURE {do_retry}(IN in_seq BIGINT, IN in_nonce BIGINT, IN in_lease_id BIGINT, IN in_error MEDIUMTEXT CHARACTER SET utf8mb4,
                             IN in_delay_us BIGINT, IN in_count_attempt BIGINT, IN in_max_attempts BIGINT,
                             IN in_frees_key TINYINT)
 MODIFIES SQL DATA SQL SECURITY INVOKER
@@ -183,7 +183,7 @@ BEGIN
 END//
 
 DROP PROCEDURE IF EXISTS {do_fail}//
-CREATE PROCEDURE {do_fail}(IN in_seq BIGINT, IN in_nonce BIGINT, IN in_lease_id BIGINT, IN in_error MEDIUMTEXT,
+CREATE PROCEDURE {do_fail}(IN in_seq BIGINT, IN in_nonce BIGINT, IN in_lease_id BIGINT, IN in_error MEDIUMTEXT CHARACTER SET utf8mb4,
                            IN in_reason VARCHAR(64), IN in_frees_key TINYINT)
 MODIFIES SQL DATA SQL SECURITY INVOKER
 BEGIN

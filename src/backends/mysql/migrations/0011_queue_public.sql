@@ -185,7 +185,7 @@ END//
 -- Back-off without a given delay: 2^n seconds after the n-th failure, at most a minute. Dead after ten deliveries where the
 -- message says nothing else. With in_dead the messages fail for good instead.
 DROP PROCEDURE IF EXISTS {give_up_held}//
-CREATE PROCEDURE {give_up_held}(IN in_lease_id BIGINT, IN in_owner BINARY(16), IN in_ids LONGTEXT, IN in_error MEDIUMTEXT,
+CREATE PROCEDURE {give_up_held}(IN in_lease_id BIGINT, IN in_owner BINARY(16), IN in_ids LONGTEXT, IN in_error MEDIUMTEXT CHARACTER SET utf8mb4,
                                 IN in_delay_seconds DECIMAL(20, 6), IN in_frees_key TINYINT, IN in_dead BOOLEAN,
                                 OUT out_changed BIGINT)
 MODIFIES SQL DATA SQL SECURITY INVOKER
