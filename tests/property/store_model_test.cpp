@@ -115,7 +115,7 @@ private:
 TEST(StoreModel, TheSameHistoryGivesTheSameStatesOnEveryStore) {
     // Read by rapidcheck when it first checks something; what the caller sets wins, to repeat a
     // failure.
-    const std::string parameters = "max_success=" + std::to_string(scaled(1000, 50));
+    const std::string parameters = "max_success=" + std::to_string(scaled(500, 40));
     setenv("RC_PARAMS", parameters.c_str(), 0);
     ASSERT_GE(world_makers().size(), 2U);
     EXPECT_TRUE(rc::check("same history, same states", [] {
