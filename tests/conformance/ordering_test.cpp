@@ -466,6 +466,17 @@ TEST_P(InboxOrderingLaw, AMessageThatArrivesWithoutItsKeyLeavesTheLine) {
     EXPECT_THAT(claimed_payloads(), UnorderedElementsAre("1", "2"));
 }
 
+TEST_P(InboxOrderingLaw, ALineIsNotHeldUpByTheLeaseOfAMessageThatHasLeftIt) {
+    inbox().enqueue(received("1", "a"));
+    work().abandon(leases_of(claim()), "x", 1ms);
+    inbox().enqueue(received("1", "b"));
+    pass(10ms);
+    EXPECT_THAT(claimed_payloads(), ElementsAre("1"));
+    inbox().enqueue(received("2", "a"));
+    inbox().enqueue(received("3", "b"));
+    EXPECT_THAT(claimed_payloads(), ElementsAre("2"));
+}
+
 TEST_P(InboxOrderingLaw, AMessageThatGetsAKeyStandsInLine) {
     for (const char* id : {"1", "2"}) inbox().enqueue(received(id, ""));
     for (const char* id : {"2", "1"}) inbox().enqueue(received(id, "a"));

@@ -50,6 +50,56 @@ BEGIN
     END IF;
 END//
 
+-- Leases up to in_share messages of a lane without ordering keys whose time has come.
+DROP PROCEDURE IF EXISTS {lease_waiting}//
+CREATE PROCEDURE {lease_waiting}(IN in_lane TINYINT, IN in_at DATETIME(6), IN in_share BIGINT, IN in_owner BINARY(16),
+                                 IN in_lease_id BIGINT, IN in_until DATETIME(6), INOUT io_seqs LONGTEXT, INOUT io_room BIGINT)
+MODIFIES SQL DATA SQL SECURITY INVOKER
+BEGIN
+    DECLARE v_set LONGTEXT;
+    IF in_share > 0 THEN
+        SELECT JSON_ARRAYAGG(d.seq) INTO v_set
+          FROM (SELECT m.seq
+                FROM {waiting} AS m FORCE INDEX (`{queue}_waiting_lane`)
+               WHERE m.lane = in_lane AND m.available_at <= in_at
+                 AND (SELECT l.seq FROM {lease} AS l WHERE l.seq = m.seq) IS NULL
+               ORDER BY m.available_at, m.seq LIMIT in_share) AS d;
+        CALL {lock_waiting}(v_set, in_lane, in_at);
+        CALL {add_leases}(v_set, in_owner, in_lease_id, in_until, io_seqs, io_room);
+    END IF;
+END//
+
+-- Leases up to in_share messages of in_lined that are first of an ordering key of which none is leased. What {key_lease} says of
+-- a key counts only while that message has it: a received message may come again with another key.
+DROP PROCEDURE IF EXISTS {lease_lined}//
+CREATE PROCEDURE {lease_lined}(IN in_lined LONGTEXT, IN in_share BIGINT, IN in_owner BINARY(16), IN in_lease_id BIGINT,
+                               IN in_until DATETIME(6), INOUT io_seqs LONGTEXT, INOUT io_room BIGINT)
+MODIFIES SQL DATA SQL SECURITY INVOKER
+BEGIN
+    DECLARE v_set LONGTEXT;
+    IF in_lined IS NOT NULL AND in_share > 0 THEN
+        SELECT JSON_ARRAYAGG(d.seq) INTO v_set
+          FROM (SELECT m.seq
+                  FROM JSON_TABLE(in_lined, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
+                  STRAIGHT_JOIN {waiting} AS m ON m.seq = s.seq
+                 WHERE m.behind = 0
+                   AND (SELECT k.seq
+                          FROM {key_lease} AS k STRAIGHT_JOIN {lease} AS l ON l.seq = k.seq
+                          STRAIGHT_JOIN {waiting} AS h ON h.seq = k.seq
+                         WHERE k.ordering_key = m.ordering_key AND h.ordering_key = k.ordering_key) IS NULL
+                   AND (SELECT l.seq FROM {lease} AS l WHERE l.seq = m.seq) IS NULL
+                 ORDER BY m.available_at, m.seq LIMIT in_share) AS d;
+        CALL {add_leases}(v_set, in_owner, in_lease_id, in_until, io_seqs, io_room);
+        IF v_set IS NOT NULL THEN
+            INSERT INTO {key_lease} (ordering_key, seq)
+            SELECT m.ordering_key, m.seq
+              FROM JSON_TABLE(v_set, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
+              STRAIGHT_JOIN {waiting} AS m ON m.seq = s.seq
+                ON DUPLICATE KEY UPDATE seq = m.seq;
+        END IF;
+    END IF;
+END//
+
 -- Leases up to in_batch messages and returns their numbers. Above-default priority first except in every fourth turn, which goes
 -- by age; half of the rest is for messages whose time came (and half of that half for ordering keys), half for fresh ones, and
 -- either may use what the other leaves; below-default last.
@@ -61,7 +111,7 @@ MODIFIES SQL DATA SQL SECURITY INVOKER
 BEGIN
     DECLARE v_by_age BOOLEAN DEFAULT in_turn % 4 = 3;
     DECLARE v_room BIGINT DEFAULT in_batch;
-    DECLARE v_share, v_last, v_count BIGINT;
+    DECLARE v_last, v_count BIGINT;
     DECLARE v_at DATETIME(6) DEFAULT UTC_TIMESTAMP(6);
     DECLARE v_until DATETIME(6) DEFAULT v_at + INTERVAL in_lease_us MICROSECOND;
     DECLARE v_lined, v_set LONGTEXT;
@@ -78,15 +128,7 @@ BEGIN
         CALL {lock_fresh}(v_set);
         CALL {add_leases}(v_set, in_owner, in_lease_id, v_until, out_seqs, v_room);
     ELSE
-        SET v_share = ((v_room + 1) DIV 2 + 1) DIV 2;
-        SELECT JSON_ARRAYAGG(d.seq) INTO v_set
-          FROM (SELECT m.seq
-                FROM {waiting} AS m FORCE INDEX (`{queue}_waiting_lane`)
-               WHERE m.lane = 1 AND m.available_at <= v_at
-                 AND (SELECT l.seq FROM {lease} AS l WHERE l.seq = m.seq) IS NULL
-               ORDER BY m.available_at, m.seq LIMIT v_share) AS d;
-        CALL {lock_waiting}(v_set, 1, v_at);
-        CALL {add_leases}(v_set, in_owner, in_lease_id, v_until, out_seqs, v_room);
+        CALL {lease_waiting}(1, v_at, ((v_room + 1) DIV 2 + 1) DIV 2, in_owner, in_lease_id, v_until, out_seqs, v_room);
     END IF;
 
     SELECT EXISTS (SELECT 1 FROM {turn})
@@ -96,37 +138,9 @@ BEGIN
     IF v_any_lined AND v_room > 0 THEN
         CALL {line_up}(v_at, GREATEST(1000, 4 * in_batch), v_lined);
     END IF;
-    SET v_share = ((v_room + in_turn DIV 4) DIV 2 + in_turn % 2) DIV 2;
-    IF v_lined IS NOT NULL AND v_share > 0 THEN
-        SELECT JSON_ARRAYAGG(d.seq) INTO v_set
-          FROM (SELECT m.seq
-                  FROM JSON_TABLE(v_lined, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
-                  STRAIGHT_JOIN {waiting} AS m ON m.seq = s.seq
-                 WHERE m.behind = 0
-                   AND (SELECT k.seq FROM {key_lease} AS k STRAIGHT_JOIN {lease} AS l ON l.seq = k.seq
-                         WHERE k.ordering_key = m.ordering_key) IS NULL
-                   AND (SELECT l.seq FROM {lease} AS l WHERE l.seq = m.seq) IS NULL
-                 ORDER BY m.available_at, m.seq LIMIT v_share) AS d;
-        CALL {add_leases}(v_set, in_owner, in_lease_id, v_until, out_seqs, v_room);
-        IF v_set IS NOT NULL THEN
-            INSERT INTO {key_lease} (ordering_key, seq)
-            SELECT m.ordering_key, m.seq
-              FROM JSON_TABLE(v_set, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
-              STRAIGHT_JOIN {waiting} AS m ON m.seq = s.seq
-                ON DUPLICATE KEY UPDATE seq = m.seq;
-        END IF;
-    END IF;
-    SET v_share = (v_room + in_turn DIV 4) DIV 2;
-    IF v_share > 0 THEN
-        SELECT JSON_ARRAYAGG(d.seq) INTO v_set
-          FROM (SELECT m.seq
-                FROM {waiting} AS m FORCE INDEX (`{queue}_waiting_lane`)
-               WHERE m.lane = 0 AND m.available_at <= v_at
-                 AND (SELECT l.seq FROM {lease} AS l WHERE l.seq = m.seq) IS NULL
-               ORDER BY m.available_at, m.seq LIMIT v_share) AS d;
-        CALL {lock_waiting}(v_set, 0, v_at);
-        CALL {add_leases}(v_set, in_owner, in_lease_id, v_until, out_seqs, v_room);
-    END IF;
+    CALL {lease_lined}(v_lined, ((v_room + in_turn DIV 4) DIV 2 + in_turn % 2) DIV 2, in_owner, in_lease_id, v_until, out_seqs,
+                       v_room);
+    CALL {lease_waiting}(0, v_at, (v_room + in_turn DIV 4) DIV 2, in_owner, in_lease_id, v_until, out_seqs, v_room);
 
     IF v_room > 0 THEN
         SELECT JSON_ARRAYAGG(d.seq), MAX(d.seq), COUNT(*) INTO v_set, v_last, v_count
@@ -147,49 +161,11 @@ BEGIN
         END IF;
     END IF;
 
-    SET v_share = v_room;
-    IF v_lined IS NOT NULL AND v_share > 0 THEN
-        SELECT JSON_ARRAYAGG(d.seq) INTO v_set
-          FROM (SELECT m.seq
-                  FROM JSON_TABLE(v_lined, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
-                  STRAIGHT_JOIN {waiting} AS m ON m.seq = s.seq
-                 WHERE m.behind = 0
-                   AND (SELECT k.seq FROM {key_lease} AS k STRAIGHT_JOIN {lease} AS l ON l.seq = k.seq
-                         WHERE k.ordering_key = m.ordering_key) IS NULL
-                   AND (SELECT l.seq FROM {lease} AS l WHERE l.seq = m.seq) IS NULL
-                 ORDER BY m.available_at, m.seq LIMIT v_share) AS d;
-        CALL {add_leases}(v_set, in_owner, in_lease_id, v_until, out_seqs, v_room);
-        IF v_set IS NOT NULL THEN
-            INSERT INTO {key_lease} (ordering_key, seq)
-            SELECT m.ordering_key, m.seq
-              FROM JSON_TABLE(v_set, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
-              STRAIGHT_JOIN {waiting} AS m ON m.seq = s.seq
-                ON DUPLICATE KEY UPDATE seq = m.seq;
-        END IF;
-    END IF;
+    CALL {lease_lined}(v_lined, v_room, in_owner, in_lease_id, v_until, out_seqs, v_room);
     -- What was taken back a moment ago is due now.
-    SET v_share = v_room, v_at = UTC_TIMESTAMP(6);
-    IF v_share > 0 THEN
-        SELECT JSON_ARRAYAGG(d.seq) INTO v_set
-          FROM (SELECT m.seq
-                FROM {waiting} AS m FORCE INDEX (`{queue}_waiting_lane`)
-               WHERE m.lane = 0 AND m.available_at <= v_at
-                 AND (SELECT l.seq FROM {lease} AS l WHERE l.seq = m.seq) IS NULL
-               ORDER BY m.available_at, m.seq LIMIT v_share) AS d;
-        CALL {lock_waiting}(v_set, 0, v_at);
-        CALL {add_leases}(v_set, in_owner, in_lease_id, v_until, out_seqs, v_room);
-    END IF;
-    SET v_share = v_room;
-    IF v_share > 0 THEN
-        SELECT JSON_ARRAYAGG(d.seq) INTO v_set
-          FROM (SELECT m.seq
-                FROM {waiting} AS m FORCE INDEX (`{queue}_waiting_lane`)
-               WHERE m.lane = 1 AND m.available_at <= v_at
-                 AND (SELECT l.seq FROM {lease} AS l WHERE l.seq = m.seq) IS NULL
-               ORDER BY m.available_at, m.seq LIMIT v_share) AS d;
-        CALL {lock_waiting}(v_set, 1, v_at);
-        CALL {add_leases}(v_set, in_owner, in_lease_id, v_until, out_seqs, v_room);
-    END IF;
+    SET v_at = UTC_TIMESTAMP(6);
+    CALL {lease_waiting}(0, v_at, v_room, in_owner, in_lease_id, v_until, out_seqs, v_room);
+    CALL {lease_waiting}(1, v_at, v_room, in_owner, in_lease_id, v_until, out_seqs, v_room);
 END//
 
 -- One claim in a transaction of its own; out_seqs: what it leased, NULL for nothing. While fewer than 1000 numbers are in
