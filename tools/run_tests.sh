@@ -50,19 +50,21 @@ build() {  # <preset> [target]
 # run_ctest <test preset>: counts what ran. A test that was to run and did not (skipped, disabled, not
 # built, fixture broken) has failed, and so has a run that left no report or holds no test.
 run_ctest() {
-    local preset=$1 since=$SECONDS status=0 total=0 good=0
+    local preset=$1 since=$SECONDS status=0 good=0 bad=0 result
     local report=$PWD/build/junit-$preset.xml
     printf '\n== tests: %s\n' "$preset"
     rm -f "$report"
     ctest --preset "$preset" --output-junit "$report" || status=$?
     if [[ -f $report ]]; then
-        total=$(grep -c '^[[:space:]]*<testcase name=' "$report")
-        good=$(grep -c '^[[:space:]]*<testcase name=.* status="run">$' "$report")
-        mapfile -t -O "${#failures[@]}" failures < <(sed -n \
-            -e '/status="run">$/d' -e "s/^[[:space:]]*<testcase name=\"\([^\"]*\)\".*/$preset: \1/p" "$report")
+        mapfile -t result < <(awk -f tools/count_tests.awk "$report")
+        read -r good bad <<<"${result[0]}"
+        local test
+        for test in "${result[@]:1}"; do failures+=("$preset: $test"); done
     fi
-    local bad=$((total - good))
-    if [[ $bad -eq 0 && ($total -eq 0 || $status -ne 0) ]]; then bad=1; fi
+    if [[ $bad -eq 0 && ($good -eq 0 || $status -ne 0) ]]; then
+        bad=1
+        failures+=("tests: $preset")
+    fi
     passed=$((passed + good))
     failed=$((failed + bad))
     note "tests: $preset" "$good passed, $bad failed" "$since"

@@ -106,30 +106,27 @@ std::string Migrator::note_of(const Step& step) const {
 
 void Migrator::apply_pending(Connection& connection) const {
     const auto done = applied(connection);
-    bool changed = false;
-    for (const Step& step : steps()) {
-        if (done.contains(step.name)) continue;
+    std::vector<Step> pending = steps();
+    std::erase_if(pending, [&](const Step& step) { return done.contains(step.name); });
+    for (const Step& step : pending) {
         try {
             connection.execute_script(step.text);
         } catch (const Error& error) {
             throw Error(error.kind(), fmt::format("{}: migration {}: {}", backend_.peer, step.name,
                                                   error.what()));
         }
+        // Not every engine does all this in one transaction. Whoever is cut off before the objects
+        // are recorded has a step to repeat, and records them then.
+        if (&step == &pending.back()) record(connection);
         connection.execute_script(note_of(step));
-        changed = true;
     }
-    if (changed) record(connection, catalog(connection));
 }
 
-void Migrator::record(Connection& connection, const Objects& objects) const {
+void Migrator::record(Connection& connection) const {
     connection.execute_script(fmt::format("DELETE FROM {}", table("postroom_object")));
-    const Statement insert = Statement::compile(
-        fmt::format("INSERT INTO {} (object, definition) VALUES (:object, :definition)",
-                    table("postroom_object")),
-        backend_.dialect.placeholder);
-    for (const auto& [object, definition] : objects) {
-        connection.execute({.sql = insert.sql, .params = {object, definition}});
-    }
+    connection.execute_script(fmt::format("INSERT INTO {} (object, definition)\n{}",
+                                          table("postroom_object"),
+                                          expand_schema(backend_.dialect.catalog)));
 }
 
 SchemaReport Migrator::report() {

@@ -38,7 +38,7 @@ private:
     Objects catalog(Connection& connection) const;
     Objects recorded(Connection& connection) const;
     void apply_pending(Connection& connection) const;
-    void record(Connection& connection, const Objects& objects) const;
+    void record(Connection& connection) const;
     Objects query_pairs(Connection& connection, const std::string& text) const;
     std::string table(std::string_view name) const;
     std::string expand_schema(const std::string& text) const;

@@ -36,5 +36,14 @@ set(POSTROOM_TEST_SERVER_FIXTURE mariadb)
 # Downloaded when it is first started.
 postroom_add_server(mysql LABEL mysql)
 
-# For the sink of that name only.
+# For the sink of that name, and for the program with it.
 postroom_add_server(rabbitmq LABEL sinks_rabbitmq)
+
+# All of them, as one name: nothing of its own, and in the chain at both ends.
+add_test(NAME servers_with_rabbitmq_start COMMAND ${CMAKE_COMMAND} -E true)
+add_test(NAME servers_with_rabbitmq_stop COMMAND ${CMAKE_COMMAND} -E true)
+set_tests_properties(servers_with_rabbitmq_start PROPERTIES FIXTURES_SETUP databases_and_rabbitmq)
+set_tests_properties(servers_with_rabbitmq_stop PROPERTIES FIXTURES_CLEANUP databases_and_rabbitmq)
+set_tests_properties(servers_with_rabbitmq_start servers_with_rabbitmq_stop PROPERTIES
+    LABELS program_rabbitmq
+    FIXTURES_REQUIRED "${POSTROOM_TEST_SERVER_FIXTURE};rabbitmq")
