@@ -14,7 +14,7 @@
 #include "support/private_postgres.hpp"
 #include "support/wait_until.hpp"
 
-namespace postroom::test {
+namespace postroom::test::storage_rules {
 namespace {
 
 using namespace std::chrono_literals;
@@ -499,4 +499,4 @@ TEST(StorageRuleCrash, AfterLostLeasesAnOrderingKeyRestsForTheLongestLease) {
 }
 
 }  // namespace
-}  // namespace postroom::test
+}  // namespace postroom::test::storage_rules
