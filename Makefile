@@ -7,19 +7,21 @@ DEMO ?= demo
 
 export JOBS
 
-.PHONY: all help packages release dev asan tsan clang coverage demo test test-full bench-storage \
+.PHONY: all help packages release dev asan tsan clang coverage demo test test-full bench bench-full bench-storage \
 	bench-ordering format lint clean
 
 all: release
 
 help:
 	@echo "make               release build in build/release, programs in build/release/bin"
-	@echo "make demo          a short story about orders, a rollback and a crash"
+	@echo "make demo          the first minute: a shop, the relay, an outage, a crash, a poison message"
 	@echo "make test          every test with loads at a tenth, sanitizers, clang, lint"
 	@echo "make test-full     the same with full loads"
 	@echo "make dev|asan|tsan|clang|coverage   that build alone, in build/<name>"
 	@echo "make format        reformat the sources"
 	@echo "make lint          clang-format, clang-tidy and shellcheck"
+	@echo "make bench         the library beside hand-written loops, about two minutes"
+	@echo "make bench-full    the same with long runs, and docs/evidence/performance.md from it"
 	@echo "make bench-storage measure the storage layouts"
 	@echo "make bench-ordering measure what ordering keys cost unordered messages"
 	@echo "make clean         remove build/"
@@ -34,7 +36,6 @@ release dev asan tsan clang coverage: packages
 demo: packages
 	@cmake --preset release
 	@cmake --build --preset release -j $(JOBS) --target $(DEMO)
-	@echo
 	@build/release/bin/$(DEMO)
 
 test:
@@ -42,6 +43,13 @@ test:
 
 test-full:
 	@tools/run_tests.sh 1
+
+# BENCH="--question=cold_drain --engine=postgresql" chooses; build/release/bin/bench --help says what there is.
+bench bench-full: packages
+	cmake --preset release
+	cmake --build --preset release -j $(JOBS) --target bench
+	build/release/bin/bench --output=build/bench $(BENCH) \
+		$(if $(filter bench-full,$@),--full --page=docs/evidence/performance.md)
 
 bench-storage: packages
 	@test -d bench || { echo "there is no bench folder" >&2; exit 1; }

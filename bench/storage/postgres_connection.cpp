@@ -159,4 +159,13 @@ std::vector<Result> Connection::finish() {
     return results;
 }
 
+void Connection::copy_in(const std::string& sql, const std::string& data) {
+    const Result started{PQexec(connection_.get(), sql.c_str())};
+    if (PQresultStatus(started.get()) != PGRES_COPY_IN ||
+        PQputCopyData(connection_.get(), data.data(), static_cast<int>(data.size())) != 1 ||
+        PQputCopyEnd(connection_.get(), nullptr) != 1)
+        give_up(sql);
+    while (const Result result{PQgetResult(connection_.get())}) check(result.get(), sql);
+}
+
 }  // namespace bench

@@ -38,6 +38,11 @@ public:
     void queue_sync();
     std::vector<Result> finish();
 
+    // Runs `sql`, a COPY .. FROM STDIN, with `data`.
+    void copy_in(const std::string& sql, const std::string& data);
+
+    PGconn* native() const { return connection_.get(); }
+
     // Processor seconds of this connection's server process; the server runs on this machine.
     double server_cpu() const;
 

@@ -1,0 +1,52 @@
+#include "suite/bench.hpp"
+
+#include <fmt/format.h>
+
+#include <ctime>
+
+#include "suite/machine.hpp"
+#include "suite/report/table.hpp"
+
+namespace bench {
+
+Bench::Bench(Options options) : options_(std::move(options)) {
+    if (options_.wants_engine("postgresql")) engines_.push_back(make_postgres());
+    if (options_.wants_engine("mariadb")) engines_.push_back(make_mariadb());
+    if (options_.wants_engine("sqlite")) engines_.push_back(make_sqlite());
+    results_.mode = options_.mode;
+    results_.about = describe_machine();
+    results_.about["repetitions"] = std::to_string(options_.repetitions);
+    results_.about["sample"] = fmt::format(
+        "{} s of load or {} messages of backlog; payload 200 bytes, no idempotency key, history "
+        "off unless a row says otherwise",
+        options_.seconds, options_.backlog);
+    for (const auto& engine : engines_) results_.about[engine->name()] = engine->about();
+}
+
+Bench::~Bench() = default;
+
+Engine* Bench::engine(const std::string& name) const {
+    for (const auto& engine : engines_) {
+        if (engine->name() == name) return engine.get();
+    }
+    return nullptr;
+}
+
+void Bench::run(const Comparison& comparison, std::size_t repetitions) {
+    if (repetitions == 0) repetitions = options_.repetitions;
+    Group group{
+        comparison.question, comparison.engine, comparison.setting, comparison.reference, {}};
+    for (const Variant& variant : comparison.variants)
+        group.series.push_back({variant.name, variant.role, {}});
+    const std::size_t count = comparison.variants.size();
+    for (std::size_t repetition = 0; repetition < repetitions; ++repetition) {
+        for (std::size_t i = 0; i < count; ++i) {
+            const std::size_t turn = (i + repetition) % count;
+            group.series[turn].samples.push_back(comparison.variants[turn].sample());
+        }
+    }
+    print_group(group);
+    results_.groups.push_back(std::move(group));
+}
+
+}  // namespace bench

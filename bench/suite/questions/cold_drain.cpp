@@ -1,0 +1,75 @@
+#include <fmt/format.h>
+
+#include "suite/ours.hpp"
+#include "suite/questions/questions.hpp"
+
+namespace bench {
+namespace {
+
+Sample by_hand(Engine& engine, const std::string& url, Floor& floor, int workers, std::size_t batch,
+               std::size_t backlog) {
+    const auto filler = floor.connection(0);
+    for (std::size_t done = 0; done < backlog; done += 1000)
+        filler->insert_many(std::min<std::size_t>(1000, backlog - done), floor.bulk_ways().front());
+    engine.settle(url);
+    return measure_drain(engine, workers, backlog, [&](int thread) {
+        const std::shared_ptr<FloorConnection> connection = floor.connection(thread);
+        return [connection, batch] { return connection->drain(batch); };
+    });
+}
+
+Sample by_verbs(Engine& engine, const Ours& ours, int workers, std::uint32_t batch,
+                std::size_t backlog) {
+    ours.fill(backlog);
+    engine.settle(ours.url);
+    return measure_drain(engine, workers, backlog,
+                         [&](int) { return [&ours, batch] { return ours.drain(batch); }; });
+}
+
+Sample by_dispatcher(Engine& engine, const Ours& ours, int workers, std::uint32_t batch,
+                     std::size_t backlog) {
+    ours.fill(backlog);
+    engine.settle(ours.url);
+    return drain_by_dispatcher(engine, ours,
+                               {.worker_count = static_cast<std::uint32_t>(workers),
+                                .batch = batch,
+                                .cold_capacity = std::size_t{4} * batch},
+                               backlog);
+}
+
+void compare(Bench& bench, Engine& engine, int workers, std::uint32_t batch) {
+    const std::string floor_url = engine.fresh_database();
+    const auto floor = engine.floor(floor_url);
+    const Ours ours(engine.fresh_database());
+    const Ours kept(engine.fresh_database(), true);
+    const std::size_t backlog = bench.options().backlog;
+    bench.run(
+        {"cold_drain",
+         engine.name(),
+         fmt::format("{} workers, batch {}", workers, batch),
+         "claim, DELETE",
+         {{"claim, DELETE", Role::floor,
+           [&] { return by_hand(engine, floor_url, *floor, workers, batch, backlog); }},
+          {"verbs", Role::ours, [&] { return by_verbs(engine, ours, workers, batch, backlog); }},
+          {"verbs, history", Role::ours,
+           [&] { return by_verbs(engine, kept, workers, batch, backlog); }},
+          {"dispatcher", Role::ours,
+           [&] { return by_dispatcher(engine, ours, workers, batch, backlog); }},
+          {"dispatcher, history", Role::ours,
+           [&] { return by_dispatcher(engine, kept, workers, batch, backlog); }}}});
+}
+
+}  // namespace
+
+void ask_cold_drain(Bench& bench) {
+    for (const auto& engine : bench.engines()) {
+        for (const std::uint32_t batch : {100U, 1000U}) {
+            // MariaDB is the slowest, and its bar is at 100.
+            if (bench.options().quick() && batch == 1000 && engine->name() == "mariadb") continue;
+            compare(bench, *engine, 1, batch);
+            if (engine->concurrent_writers()) compare(bench, *engine, 2, batch);
+        }
+    }
+}
+
+}  // namespace bench

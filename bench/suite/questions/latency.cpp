@@ -1,0 +1,163 @@
+#include <fmt/format.h>
+
+#include <charconv>
+#include <filesystem>
+#include <iostream>
+#include <mutex>
+#include <stdexcept>
+#include <thread>
+
+#include "suite/ours.hpp"
+#include "suite/questions/questions.hpp"
+#include "support/process.hpp"
+
+namespace bench {
+namespace {
+
+using namespace postroom;
+using std::chrono::steady_clock;
+
+// Nanoseconds of a clock that all processes of the machine share.
+std::int64_t stamp() {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(
+               steady_clock::now().time_since_epoch())
+        .count();
+}
+
+// The payload begins with the message's number.
+NewMessage numbered(std::size_t number) {
+    std::string payload = std::to_string(number) + " ";
+    payload.resize(200, '.');
+    return {.topic = "order.placed", .payload = payload, .content_type = "text/plain"};
+}
+
+std::size_t number_of(const Message& message) {
+    std::size_t number = 0;
+    std::from_chars(message.payload.data(), message.payload.data() + message.payload.size(),
+                    number);
+    return number;
+}
+
+Sample percentiles(const std::vector<std::int64_t>& committed,
+                   const std::vector<std::int64_t>& handled) {
+    std::vector<double> micros;
+    for (std::size_t i = 0; i < committed.size(); ++i) {
+        if (handled[i] != 0)
+            micros.push_back(static_cast<double>(handled[i] - committed[i]) / 1000);
+    }
+    if (micros.size() != committed.size()) throw std::runtime_error("a message was not handled");
+    return {{metric::p50_us, percentile(micros, 0.5)}, {metric::p99_us, percentile(micros, 0.99)}};
+}
+
+// Sends `count` messages, one each `pace`; `send` gets the number.
+void send_steadily(std::size_t count, Duration pace, const std::function<void(std::size_t)>& send) {
+    const auto start = steady_clock::now();
+    for (std::size_t i = 0; i < count; ++i) {
+        std::this_thread::sleep_until(start + pace * i);
+        send(i);
+    }
+}
+
+Sample own_process(const Ours& ours, std::size_t count) {
+    std::vector<std::int64_t> committed(count);
+    std::vector<std::int64_t> handled(count);
+    std::atomic<std::size_t> seen = 0;
+    Dispatcher dispatcher(*ours.store);
+    dispatcher.on("order.placed", [&](const Message& message) {
+        handled.at(number_of(message)) = stamp();
+        ++seen;
+    });
+    dispatcher.start();
+    send_steadily(count, std::chrono::milliseconds{2}, [&](std::size_t number) {
+        const auto tx = ours.store->begin();
+        // Before the message: the first to hear that the server has confirmed.
+        tx->after_commit([&committed, number] { committed[number] = stamp(); });
+        ours.outbox.enqueue(*tx, numbered(number));
+        tx->commit();
+    });
+    const Stopwatch watch;
+    while (seen < count && watch.seconds() < 30)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    dispatcher.close();
+    return percentiles(committed, handled);
+}
+
+Sample other_process(Engine& engine, const Ours& ours, std::size_t count) {
+    test::ChildProcess child({.program = std::filesystem::read_symlink("/proc/self/exe"),
+                              .arguments = {"--consume=" + ours.url}});
+    if (child.read_line(std::chrono::seconds(30)) != "ready")
+        throw std::runtime_error("the other process does not start");
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+
+    // What an idle consumer costs, here and in the server.
+    const Stopwatch idle;
+    const double before = engine.server_cpu() + process_cpu(child.pid(), false);
+    std::this_thread::sleep_for(std::chrono::seconds(2));
+    const double idle_cpu = engine.server_cpu() + process_cpu(child.pid(), false) - before;
+    const double idle_percent = 100 * idle_cpu / idle.seconds();
+
+    std::vector<std::int64_t> committed(count);
+    send_steadily(count, std::chrono::milliseconds{10}, [&](std::size_t number) {
+        ours.outbox.enqueue(numbered(number));
+        committed[number] = stamp();
+    });
+    std::vector<std::int64_t> handled(count);
+    std::size_t seen = 0;
+    while (seen < count) {
+        const auto line = child.read_line(std::chrono::seconds(30));
+        if (!line) throw std::runtime_error("the other process handled too few messages");
+        const std::size_t blank = line->find(' ');
+        std::int64_t& when = handled.at(std::stoul(line->substr(0, blank)));
+        if (when == 0) ++seen;
+        when = std::stoll(line->substr(blank + 1));
+    }
+    child.close_input();
+    child.wait(std::chrono::seconds(30));
+    Sample sample = percentiles(committed, handled);
+    sample[metric::idle_percent] = idle_percent;
+    return sample;
+}
+
+}  // namespace
+
+int consume(const std::string& url) {
+    const auto store = open_store(url, {.keep_history = false});
+    std::mutex mutex;
+    Dispatcher dispatcher(*store);
+    dispatcher.on("order.placed", [&](const Message& message) {
+        const std::int64_t when = stamp();
+        const std::lock_guard lock(mutex);
+        fmt::print("{} {}\n", number_of(message), when);
+        std::fflush(stdout);
+    });
+    dispatcher.start();
+    fmt::print("ready\n");
+    std::fflush(stdout);
+    for (std::string line; std::getline(std::cin, line);) {
+    }
+    dispatcher.close();
+    return 0;
+}
+
+void ask_latency(Bench& bench) {
+    const std::size_t own = bench.options().quick() ? 300 : 2000;
+    const std::size_t other = bench.options().quick() ? 100 : 600;
+    for (const auto& engine : bench.engines()) {
+        const Ours ours(engine->fresh_database());
+        bench.run({"latency",
+                   engine->name(),
+                   "own process, 500 messages a second",
+                   "",
+                   {{"hot path", Role::ours, [&] { return own_process(ours, own); }}}});
+        const std::size_t repetitions = bench.options().quick() ? 1 : 0;
+        bench.run(
+            {"latency",
+             engine->name(),
+             "other process, 100 messages a second",
+             "",
+             {{"dispatcher", Role::ours, [&] { return other_process(*engine, ours, other); }}}},
+            repetitions);
+    }
+}
+
+}  // namespace bench

@@ -1,0 +1,66 @@
+#include "suite/report/table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "suite/report/figures.hpp"
+
+namespace bench {
+namespace {
+
+using Lines = std::vector<std::vector<std::string>>;
+
+void print(const Lines& lines) {
+    std::vector<std::size_t> widths;
+    for (const auto& line : lines) {
+        widths.resize(std::max(widths.size(), line.size()));
+        for (std::size_t i = 0; i < line.size(); ++i)
+            widths[i] = std::max(widths[i], line[i].size());
+    }
+    for (const auto& line : lines) {
+        std::string text = "  ";
+        for (std::size_t i = 0; i < line.size(); ++i)
+            text += fmt::format("{:<{}}", line[i], widths[i] + 2);
+        text.erase(text.find_last_not_of(' ') + 1);
+        fmt::print("{}\n", text);
+    }
+    std::fflush(stdout);
+}
+
+}  // namespace
+
+void print_group(const Group& group) {
+    fmt::print("\n{} / {} / {}\n", group.question, group.engine, group.setting);
+    const std::vector<Column> columns = columns_of(group);
+    Lines lines{{""}};
+    for (const Column& column : columns) lines[0].push_back(column.heading);
+    lines[0].push_back(group.reference.empty() ? "" : "ratio");
+    for (const Series& series : group.series) {
+        std::vector<std::string> line{(series.role == Role::floor ? "floor: " : "ours:  ") +
+                                      series.name};
+        for (const Column& column : columns) {
+            const auto found = spread(series, column.metric);
+            line.push_back(found ? figure(*found, shows_range(column.metric)) : "");
+        }
+        line.push_back(ratio_figure(group, series, metric::rate));
+        lines.push_back(std::move(line));
+    }
+    print(lines);
+}
+
+void print_bars(const std::vector<Verdict>& verdicts) {
+    fmt::print("\nThe bars\n");
+    Lines lines{{"", "engine", "bar", "measured", "CPU ratio", ""}};
+    for (const Verdict& verdict : verdicts) {
+        if (!verdict.measured) continue;
+        lines.push_back({verdict.bar->what, verdict.bar->engine, requirement(*verdict.bar),
+                         figure(*verdict.measured, true),
+                         verdict.cpu_ratio ? figure(verdict.cpu_ratio->median) : "",
+                         verdict.met() ? "met" : "NOT MET"});
+    }
+    print(lines);
+}
+
+}  // namespace bench
