@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 
 #include "queue/key_order.hpp"
+#include "queue/partial_outage.hpp"
 #include "sinks/messages.hpp"
 
 namespace postroom::test {
@@ -54,6 +55,20 @@ TEST(KeyOrder, NothingOvertakesAMessageThatFailed) {
     EXPECT_EQ(verdicts[1].outcome, Outcome::release);
     EXPECT_EQ(verdicts[2].outcome, Outcome::ack);
     EXPECT_EQ(verdicts[3].outcome, Outcome::ack);
+}
+
+TEST(PartialOutage, OnlyADestinationThatHasTakenOthersIsSpared) {
+    std::vector<Verdict> verdicts{Verdict::down("full"), Verdict::retry("no")};
+    spare_a_living_destination(verdicts);
+    EXPECT_TRUE(verdicts[0].destination_down);
+    verdicts.push_back(Verdict::done());
+    spare_a_living_destination(verdicts);
+    EXPECT_FALSE(verdicts[0].destination_down);
+    EXPECT_EQ(verdicts[0].outcome, Outcome::release);
+    EXPECT_EQ(verdicts[0].error, "full");
+    EXPECT_EQ(verdicts[0].delay, partial_outage_pause);
+    EXPECT_EQ(verdicts[1].outcome, Outcome::abandon);
+    EXPECT_EQ(verdicts[1].delay, std::nullopt);
 }
 
 TEST(KeyOrder, AnEmptyBatchSendsNothing) {

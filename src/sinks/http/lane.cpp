@@ -149,18 +149,19 @@ void Lane::begin(std::unique_ptr<Transfer> transfer, std::size_t index, Request 
     running_.push_back(std::move(transfer));
 }
 
-std::vector<Reply> Lane::run(std::size_t count, const Maker& make, const std::stop_token& stop) {
+std::vector<Reply> Lane::run(std::size_t count, const Script& script, const std::stop_token& stop) {
     std::vector<Reply> replies(
         count, Reply{.fault = Reply::Fault::stopped, .why = "the sink was asked to stop"});
     const std::stop_callback wake(stop, [this] { curl_multi_wakeup(multi_.get()); });
     std::size_t next = 0;
     while (next < count || !running_.empty()) {
         if (stop.stop_requested()) {
-            give_up(replies);
+            give_up(replies, script);
             break;
         }
-        while (next < count && running_.size() < context_.options.concurrency) {
-            std::optional<Request> request = make(next);
+        while (next < count && running_.size() < context_.options.concurrency &&
+               (running_.empty() || !script.hold())) {
+            std::optional<Request> request = script.make(next);
             if (request) begin(idle_transfer(), next, *std::move(request));
             ++next;
         }
@@ -168,14 +169,14 @@ std::vector<Reply> Lane::run(std::size_t count, const Maker& make, const std::st
         int still_running = 0;
         curl_multi_perform(multi_.get(), &still_running);
         const std::size_t before = running_.size();
-        collect(replies);
+        collect(replies, script);
         if (running_.size() == before)
             curl_multi_poll(multi_.get(), nullptr, 0, poll_wait_ms, nullptr);
     }
     return replies;
 }
 
-void Lane::collect(std::vector<Reply>& replies) {
+void Lane::collect(std::vector<Reply>& replies, const Script& script) {
     int left = 0;
     while (const CURLMsg* message = curl_multi_info_read(multi_.get(), &left)) {
         if (message->msg != CURLMSG_DONE) continue;
@@ -184,15 +185,18 @@ void Lane::collect(std::vector<Reply>& replies) {
         const auto found = std::ranges::find_if(
             running_, [easy](const auto& transfer) { return transfer->easy.get() == easy; });
         POSTROOM_ASSERT(found != running_.end());
-        replies[(*found)->index] = reply_of(**found, code);
+        Reply& reply = replies[(*found)->index];
+        reply = reply_of(**found, code);
+        reply.ended = SteadyClock::now();
+        script.replied(reply);
         curl_multi_remove_handle(multi_.get(), easy);
         idle_.push_back(std::move(*found));
         running_.erase(found);
     }
 }
 
-void Lane::give_up(std::vector<Reply>& replies) {
-    collect(replies);  // what was answered in the last moment counts
+void Lane::give_up(std::vector<Reply>& replies, const Script& script) {
+    collect(replies, script);  // what was answered in the last moment counts
     for (std::unique_ptr<Transfer>& transfer : running_) {
         curl_multi_remove_handle(multi_.get(), transfer->easy.get());
         idle_.push_back(std::move(transfer));
@@ -208,7 +212,7 @@ Reply Lane::reply_of(const Transfer& transfer, CURLcode code) const {
         code == CURLE_OK || (code == CURLE_WRITE_ERROR && transfer.received > response_bytes_max);
     if (!answered || status == 0) return fault_of(transfer, code);
     context_.last_answer = SteadyClock::now().time_since_epoch().count();
-    Reply reply{.status = status};
+    Reply reply{.status = status, .begun = transfer.begun};
     curl_off_t seconds = 0;
     if (curl_easy_getinfo(transfer.easy.get(), CURLINFO_RETRY_AFTER, &seconds) == CURLE_OK &&
         seconds > 0)
@@ -219,7 +223,8 @@ Reply Lane::reply_of(const Transfer& transfer, CURLcode code) const {
 }
 
 Reply Lane::fault_of(const Transfer& transfer, CURLcode code) const {
-    Reply reply{.fault = Reply::Fault::down, .why = curl_easy_strerror(code)};
+    Reply reply{
+        .fault = Reply::Fault::down, .why = curl_easy_strerror(code), .begun = transfer.begun};
     curl_off_t connected = 0;
     curl_easy_getinfo(transfer.easy.get(), CURLINFO_PRETRANSFER_TIME_T, &connected);
     if (code == CURLE_COULDNT_CONNECT && transfer.refused) {
@@ -235,6 +240,9 @@ Reply Lane::fault_of(const Transfer& transfer, CURLcode code) const {
                code == CURLE_UNSUPPORTED_PROTOCOL) {
         reply.fault = Reply::Fault::broken;
         reply.why = "the answer is not HTTP";
+    } else if (connected > 0) {
+        reply.fault = Reply::Fault::lost;
+        reply.why = fmt::format("the connection broke ({})", curl_easy_strerror(code));
     }
     return reply;
 }

@@ -35,20 +35,26 @@ public:
     Lane(const Lane&) = delete;
     Lane& operator=(const Lane&) = delete;
 
-    // Request i, or nothing when it is not to be sent.
-    using Maker = std::function<std::optional<Request>(std::size_t i)>;
+    struct Script {
+        // Request i, or nothing when it is not to be sent.
+        std::function<std::optional<Request>(std::size_t i)> make;
+        // Hears of each reply when it comes.
+        std::function<void(const Reply&)> replied;
+        // Whether those that are under way shall end before another one is made.
+        std::function<bool()> hold;
+    };
 
     // Makes and sends `count` requests, as many at a time as the options allow, each made right
     // before it is sent. Returns their replies in order; those not sent have the fault `stopped`.
-    std::vector<Reply> run(std::size_t count, const Maker& make, const std::stop_token& stop);
+    std::vector<Reply> run(std::size_t count, const Script& script, const std::stop_token& stop);
 
 private:
     struct Transfer;
 
     std::unique_ptr<Transfer> idle_transfer();
     void begin(std::unique_ptr<Transfer> transfer, std::size_t index, Request request);
-    void collect(std::vector<Reply>& replies);
-    void give_up(std::vector<Reply>& replies);
+    void collect(std::vector<Reply>& replies, const Script& script);
+    void give_up(std::vector<Reply>& replies, const Script& script);
     Reply reply_of(const Transfer& transfer, CURLcode code) const;
     Reply fault_of(const Transfer& transfer, CURLcode code) const;
 

@@ -115,6 +115,13 @@ std::vector<SinkSetting> described_settings() {
          .default_value = "16",
          .least = 1,
          .most = 256},
+        {.name = "unanswered_max",
+         .what = "How many times in a row a message may remain unanswered, while no other message "
+                 "shows that the destination works, until that costs it attempts.",
+         .kind = SettingKind::count,
+         .default_value = "20",
+         .least = 1,
+         .most = 1'000'000},
         {.name = "ca_file",
          .what = "Certificates to trust instead of the system's, in PEM.",
          .kind = SettingKind::path},
@@ -141,6 +148,7 @@ HttpOptions read_options(const SinkSettings& settings) {
     options.connect_timeout = settings.duration("connect_timeout");
     options.retry_after_max = settings.duration("retry_after_max");
     options.concurrency = static_cast<std::size_t>(settings.count("concurrency"));
+    options.unanswered_max = settings.count("unanswered_max");
     options.ca_file = settings.text("ca_file");
     return options;
 }

@@ -28,6 +28,7 @@ struct HttpOptions {
     Duration connect_timeout{};
     Duration retry_after_max{};
     std::size_t concurrency = 1;
+    std::uint64_t unanswered_max = 0;
     std::string ca_file{};
     std::vector<Network> allowed_networks{};
 };

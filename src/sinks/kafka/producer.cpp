@@ -1,5 +1,6 @@
 #include "sinks/kafka/producer.hpp"
 
+#include <algorithm>
 #include <array>
 #include <stdexcept>
 #include <string_view>
@@ -10,6 +11,7 @@
 #include "base/rfc3339.hpp"
 #include "postroom/handler.hpp"
 #include "queue/handler_run.hpp"
+#include "queue/partial_outage.hpp"
 
 namespace postroom::sink_kafka {
 
@@ -60,6 +62,23 @@ bool is_topic(std::string_view name) {
            name.find_first_not_of(allowed) == std::string_view::npos;
 }
 
+// Errors that a broker gives to a whole batch because of one record in it.
+bool blames_the_batch(rd_kafka_resp_err_t error) {
+    return error == RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE ||
+           error == RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE ||
+           error == RD_KAFKA_RESP_ERR_INVALID_MSG || error == RD_KAFKA_RESP_ERR_INVALID_RECORD;
+}
+
+std::string milliseconds_text(Duration duration) {
+    return std::to_string(std::chrono::ceil<std::chrono::milliseconds>(duration).count());
+}
+
+Verdict stopped() {
+    return {.outcome = Outcome::release,
+            .error = "the sink was asked to stop",
+            .delay = blameless_pause};
+}
+
 }  // namespace
 
 Producer::Producer(const KafkaOptions& options) : options_(options), handle_(nullptr, nullptr) {
@@ -73,9 +92,10 @@ Producer::Producer(const KafkaOptions& options) : options_(options), handle_(nul
     set(conf, "reconnect.backoff.ms", "50");
     set(conf, "reconnect.backoff.max.ms", "500");  // the circuit does the waiting
     set(conf, "message.max.bytes", std::to_string(options.message_bytes_max));
-    set(conf, "message.timeout.ms",
-        std::to_string(
-            std::chrono::ceil<std::chrono::milliseconds>(options.delivery_timeout).count()));
+    set(conf, "message.timeout.ms", milliseconds_text(options.delivery_timeout));
+    // How long a topic that the cluster does not know may still be in the making. It must end well
+    // before the messages' own time: else a missing topic looks like a cluster that is away.
+    set(conf, "topic.metadata.propagation.max.ms", milliseconds_text(options.delivery_timeout / 3));
     set(conf, "compression.codec", options.compression);
     set(conf, "security.protocol", options.security);
     if (!options.ca_file.empty()) set(conf, "ssl.ca.location", options.ca_file);
@@ -94,27 +114,39 @@ Producer::Producer(const KafkaOptions& options) : options_(options), handle_(nul
 }
 
 void Producer::Slot::take(rd_kafka_resp_err_t error) {
-    too_large = error == RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE;
-    verdict = producer->verdict_of(error);
+    batch_blamed = blames_the_batch(error);
+    verdict = producer->verdict_of(error, topic);
 }
 
 bool Producer::is_broken() const {
     return rd_kafka_fatal_error(handle_.get(), nullptr, 0) != RD_KAFKA_RESP_ERR_NO_ERROR;
 }
 
-std::vector<Verdict> Producer::send(Wave wave, const std::stop_token& stop) {
-    std::size_t open = 0;
-    std::vector<Slot> slots(wave.size());
+void Producer::produce_all(Wave wave, std::vector<Slot>& slots, const std::stop_token& stop) {
     for (std::size_t i = 0; i < wave.size(); ++i) {
-        slots[i].producer = this;
-        slots[i].open = &open;
         try {
             // The library's queue is full: reports make room.
-            while (!produce(*wave[i], slots[i])) rd_kafka_poll(handle_.get(), poll_wait_ms);
+            while (!produce(*wave[i], slots[i])) {
+                if (stop.stop_requested()) {
+                    slots[i].verdict = stopped();
+                    break;
+                }
+                rd_kafka_poll(handle_.get(), poll_wait_ms);
+            }
         } catch (const PermanentFailure& failure) {
             slots[i].verdict = Verdict::fail(failure.what());
         }
     }
+}
+
+std::vector<Verdict> Producer::send(Wave wave, const std::stop_token& stop) {
+    std::size_t open = 0;
+    std::vector<Slot> slots(wave.size());
+    for (Slot& slot : slots) {
+        slot.producer = this;
+        slot.open = &open;
+    }
+    produce_all(wave, slots, stop);
     // Each message has its report before `delivery_timeout` has passed, or right after the purge.
     bool purged = false;
     while (open > 0) {
@@ -123,18 +155,26 @@ std::vector<Verdict> Producer::send(Wave wave, const std::stop_token& stop) {
         rd_kafka_poll(handle_.get(), poll_wait_ms);
     }
     std::vector<Verdict> verdicts;
+    std::optional<Verdict> outage;
     for (std::size_t i = 0; i < wave.size(); ++i) {
-        // A broker refuses a whole batch for its size: alone it is seen whose fault that is.
-        const bool in_doubt = slots[i].too_large && wave.size() > 1;
-        verdicts.push_back(in_doubt ? send(wave.subspan(i, 1), stop).front()
-                                    : *std::move(slots[i].verdict));
+        if (!slots[i].batch_blamed || wave.size() == 1) {
+            verdicts.push_back(*std::move(slots[i].verdict));
+        } else if (outage) {
+            verdicts.push_back(*outage);  // each would wait for as long
+        } else {
+            // Alone it is seen whose fault that is.
+            verdicts.push_back(send(wave.subspan(i, 1), stop).front());
+            if (verdicts.back().destination_down) outage = verdicts.back();
+        }
     }
+    spare_a_living_destination(verdicts);
     return verdicts;
 }
 
 // False when there is no room for it now.
 bool Producer::produce(const Message& message, Slot& slot) {
-    const std::string& topic = options_.topic.empty() ? message.topic : options_.topic;
+    slot.topic = options_.topic.empty() ? message.topic : options_.topic;
+    const std::string& topic = slot.topic;
     if (!is_topic(topic)) throw PermanentFailure("its topic cannot be the name of one in Kafka");
     KafkaHeaders headers = headers_of(message, options_.source);
     const bool has_key = !message.ordering_key.empty();
@@ -161,27 +201,28 @@ void Producer::report(rd_kafka_t* /*handle*/, const rd_kafka_message_t* message,
     --*slot.open;
 }
 
-Verdict Producer::verdict_of(rd_kafka_resp_err_t error) const {
+Verdict Producer::verdict_of(rd_kafka_resp_err_t error, const std::string& topic) const {
     const std::string why = fmt::format("{}: {}", options_.origin(), rd_kafka_err2str(error));
     switch (error) {
         case RD_KAFKA_RESP_ERR_NO_ERROR:
             return Verdict::done();
         case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE:
+        case RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE:
         case RD_KAFKA_RESP_ERR_INVALID_MSG:
         case RD_KAFKA_RESP_ERR_INVALID_RECORD:
             return Verdict::fail(why);
-        // Of the message's topic, and not of the cluster.
+        // Of the message's topic, and not of the cluster: others must not wait for it.
         case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
         case RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION:
         case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART:
+            return Verdict::retry(
+                fmt::format("{}: the cluster has no topic '{}'", options_.origin(), topic));
         case RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION:
         case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
-            return Verdict::retry(why);
+            return Verdict::retry(fmt::format("{}, topic '{}'", why, topic));
         case RD_KAFKA_RESP_ERR__PURGE_QUEUE:
         case RD_KAFKA_RESP_ERR__PURGE_INFLIGHT:
-            return {.outcome = Outcome::release,
-                    .error = "the sink was asked to stop",
-                    .delay = blameless_pause};
+            return stopped();
         default:
             return Verdict::down(why);
     }

@@ -35,14 +35,16 @@ private:
         const Producer* producer = nullptr;
         std::size_t* open = nullptr;
         std::optional<Verdict> verdict{};
-        bool too_large = false;
+        std::string topic{};        // in Kafka
+        bool batch_blamed = false;  // the broker refused its whole batch
 
         void take(rd_kafka_resp_err_t error);
     };
 
     static void report(rd_kafka_t* handle, const rd_kafka_message_t* message, void* opaque);
     bool produce(const Message& message, Slot& slot);
-    Verdict verdict_of(rd_kafka_resp_err_t error) const;
+    void produce_all(Wave wave, std::vector<Slot>& slots, const std::stop_token& stop);
+    Verdict verdict_of(rd_kafka_resp_err_t error, const std::string& topic) const;
 
     const KafkaOptions& options_;
     std::unique_ptr<rd_kafka_t, void (*)(rd_kafka_t*)> handle_;

@@ -10,12 +10,8 @@ namespace {
 
 constexpr std::uint8_t persistent = 2;
 
-amqp_bytes_t short_text(std::string_view what, std::string_view text) {
-    if (text.size() > short_text_bytes_max)
-        throw PermanentFailure(fmt::format("the {} has more than {} bytes, which AMQP cannot carry",
-                                           what, short_text_bytes_max));
-    return bytes_of(text);
-}
+// Class, weight, length of the body, flags, length of the table, delivery mode, timestamp.
+constexpr std::size_t fixed_header_bytes = 2 + 2 + 8 + 2 + 4 + 1 + 8;
 
 }  // namespace
 
@@ -28,8 +24,18 @@ std::string_view text_of(amqp_bytes_t bytes) {
     return {static_cast<const char*>(bytes.bytes), bytes.len};
 }
 
+// One byte tells its length.
+amqp_bytes_t Envelope::short_text(std::string_view what, std::string_view text) {
+    if (text.size() > short_text_bytes_max)
+        throw PermanentFailure(fmt::format("the {} has more than {} bytes, which AMQP cannot carry",
+                                           what, short_text_bytes_max));
+    header_bytes_ += 1 + text.size();
+    return bytes_of(text);
+}
+
 Envelope::Envelope(const Message& message, const RabbitOptions& options)
-    : routing_key_(
+    : header_bytes_(fixed_header_bytes),
+      routing_key_(
           short_text("topic", options.routing_key.empty() ? message.topic : options.routing_key)),
       body_(bytes_of(message.payload)) {
     for (const auto& [name, value] : message.headers) add_header(name, value);
@@ -48,7 +54,7 @@ Envelope::Envelope(const Message& message, const RabbitOptions& options)
     properties_.timestamp = static_cast<std::uint64_t>(
         std::chrono::floor<std::chrono::seconds>(message.created_at).time_since_epoch().count());
     properties_.type = short_text("topic", message.topic);
-    properties_.app_id = bytes_of("postroom");
+    properties_.app_id = short_text("name", "postroom");
     if (!message.correlation_id.empty()) {
         properties_._flags |= AMQP_BASIC_CORRELATION_ID_FLAG;
         properties_.correlation_id = short_text("correlation id", message.correlation_id);
@@ -60,6 +66,7 @@ void Envelope::add_header(std::string_view name, std::string_view value) {
     entry.key = short_text("name of a header", name);
     entry.value.kind = AMQP_FIELD_KIND_UTF8;
     entry.value.value.bytes = bytes_of(value);
+    header_bytes_ += 1 + 4 + value.size();  // kind and length in front of the value
     headers_.push_back(entry);
 }
 

@@ -24,10 +24,14 @@ public:
     amqp_bytes_t routing_key() const { return routing_key_; }
     const amqp_basic_properties_t& properties() const { return properties_; }
     amqp_bytes_t body() const { return body_; }
+    // What properties and headers take on the wire, at most.
+    std::size_t header_bytes() const { return header_bytes_; }
 
 private:
+    amqp_bytes_t short_text(std::string_view what, std::string_view text);
     void add_header(std::string_view name, std::string_view value);
 
+    std::size_t header_bytes_;
     amqp_bytes_t routing_key_{};
     amqp_bytes_t body_{};
     std::vector<amqp_table_entry_t> headers_;

@@ -13,6 +13,7 @@
 #include <sys/time.h>
 
 #include "queue/handler_run.hpp"
+#include "queue/partial_outage.hpp"
 #include "sinks/rabbitmq/envelope.hpp"
 
 namespace postroom::sink_rabbitmq {
@@ -52,11 +53,40 @@ void require(const amqp_rpc_reply_t& reply, const char* what) {
     throw LinkLost(fmt::format("{}: refused by the server", what));
 }
 
+// What is left of a time, for one of the steps that share it.
+timeval time_left(SteadyClock::time_point deadline, const char* what) {
+    const auto left = std::chrono::ceil<Duration>(deadline - SteadyClock::now());
+    if (left <= Duration::zero()) throw LinkLost(fmt::format("{}: not connected in time", what));
+    return to_timeval(left);
+}
+
 Verdict released(const char* why) {
     return {.outcome = Outcome::release, .error = why, .delay = blameless_pause};
 }
 
 }  // namespace
+
+bool LinkLost::may_be_of_one_message() const {
+    switch (code_) {
+        case AMQP_PRECONDITION_FAILED:  // its size, or a header that means something to the server
+        case AMQP_FRAME_ERROR:
+        case AMQP_SYNTAX_ERROR:
+        case AMQP_UNEXPECTED_FRAME:
+            return true;
+        case AMQP_ACCESS_REFUSED:
+            // Topic permissions are about the routing key; the others are about the exchange.
+            return std::string_view(what()).find("access to topic") != std::string_view::npos;
+        default:
+            return false;
+    }
+}
+
+Verdict LinkLost::verdict_of_one_message(const std::string& origin) const {
+    const std::string why = fmt::format("{}: {}", origin, what());
+    // What it is the server refuses. A permission can be given later, and errors in what was said
+    // may be those of a proxy, a version or ours: trying again is not useless.
+    return code_ == AMQP_PRECONDITION_FAILED ? Verdict::fail(why) : Verdict::retry(why);
+}
 
 // What is known of a wave. A message is open from its publication until its confirmation.
 struct Link::Batch {
@@ -76,12 +106,13 @@ struct Link::Batch {
     const Wave wave;
     std::vector<std::optional<Verdict>> verdicts;
     std::map<std::uint64_t, std::size_t> open{};  // delivery tag -> position
+    bool return_begun = false;  // a message comes back; its properties are in the next frame
 };
 
 std::vector<Verdict> Link::send(Wave wave, const std::stop_token& stop) {
     Batch batch(wave);
     try {
-        if (!is_alive()) connect();
+        if (!is_alive()) connect(stop);
         // A server that has blocked us stops reading, and publishing waits for it: this ends it.
         const int descriptor = amqp_get_sockfd(connection_.get());
         const std::stop_callback hang_up(stop, [descriptor] { ::shutdown(descriptor, SHUT_RDWR); });
@@ -94,6 +125,7 @@ std::vector<Verdict> Link::send(Wave wave, const std::stop_token& stop) {
     }
     std::vector<Verdict> verdicts;
     for (std::optional<Verdict>& verdict : batch.verdicts) verdicts.push_back(*std::move(verdict));
+    if (connection_ != nullptr) spare_a_living_destination(verdicts);
     return verdicts;
 }
 
@@ -105,26 +137,34 @@ bool Link::is_alive() {
     return amqp_simple_wait_frame_noblock(connection_.get(), &frame, &now) == AMQP_STATUS_TIMEOUT;
 }
 
-void Link::connect() {
+void Link::connect(const std::stop_token& stop) {
     connection_.reset();
+    if (stop.stop_requested()) throw LinkLost("asked to stop");
+    const SteadyClock::time_point deadline = SteadyClock::now() + options_.connect_timeout;
     Connection connection(amqp_new_connection(), &amqp_destroy_connection);
     if (connection == nullptr) throw std::bad_alloc();
-    const timeval timeout = to_timeval(options_.connect_timeout);
+    open_socket(connection, deadline);
+    const int descriptor = amqp_get_sockfd(connection.get());
+    const std::stop_callback hang_up(stop, [descriptor] { ::shutdown(descriptor, SHUT_RDWR); });
+    timeval timeout = time_left(deadline, "login");
     amqp_set_handshake_timeout(connection.get(), &timeout);
-    amqp_set_rpc_timeout(connection.get(), &timeout);
-    open_socket(connection);
     require(amqp_login(connection.get(), options_.vhost.c_str(), 1, AMQP_DEFAULT_FRAME_SIZE, 0,
                        AMQP_SASL_METHOD_PLAIN, options_.user.c_str(), options_.password.c_str()),
             "login");
+    timeout = time_left(deadline, "opening a channel");
+    amqp_set_rpc_timeout(connection.get(), &timeout);
     amqp_channel_open(connection.get(), channel);
     require(amqp_get_rpc_reply(connection.get()), "opening a channel");
+    timeout = time_left(deadline, "turning confirmations on");
+    amqp_set_rpc_timeout(connection.get(), &timeout);
     amqp_confirm_select(connection.get(), channel);
     require(amqp_get_rpc_reply(connection.get()), "turning confirmations on");
     connection_ = std::move(connection);
     last_tag_ = 0;
 }
 
-void Link::open_socket(const Connection& connection) const {
+void Link::open_socket(const Connection& connection,
+                       std::chrono::steady_clock::time_point deadline) const {
     amqp_socket_t* socket = nullptr;
     if (options_.tls) {
         socket = amqp_ssl_socket_new(connection.get());
@@ -137,7 +177,7 @@ void Link::open_socket(const Connection& connection) const {
         socket = amqp_tcp_socket_new(connection.get());
         if (socket == nullptr) throw std::bad_alloc();
     }
-    const timeval timeout = to_timeval(options_.connect_timeout);
+    const timeval timeout = time_left(deadline, "connecting");
     require(amqp_socket_open_noblock(socket, options_.host.c_str(), options_.port, &timeout),
             "connecting");
     const auto patience =
@@ -151,6 +191,7 @@ void Link::publish(Batch& batch) {
         if (batch.verdicts[i]) continue;
         try {
             const Envelope envelope(*batch.wave[i], options_);
+            require_fits(envelope);
             batch.open.emplace(++last_tag_, i);
             require(amqp_basic_publish(connection_.get(), channel, bytes_of(options_.exchange),
                                        envelope.routing_key(), 1, 0, &envelope.properties(),
@@ -160,6 +201,16 @@ void Link::publish(Batch& batch) {
             batch.verdicts[i] = Verdict::fail(failure.what());
         }
     }
+}
+
+// Properties and headers travel in one frame, whose size was agreed upon with the server.
+void Link::require_fits(const Envelope& envelope) const {
+    constexpr std::size_t frame_overhead = 8;
+    const auto most = static_cast<std::size_t>(amqp_get_frame_max(connection_.get()));
+    if (most > 0 && envelope.header_bytes() + frame_overhead > most)
+        throw PermanentFailure(
+            fmt::format("its headers take {} bytes, and the server takes at most {}",
+                        envelope.header_bytes(), most - frame_overhead));
 }
 
 void Link::await_confirms(Batch& batch) {
@@ -178,8 +229,17 @@ void Link::await_confirms(Batch& batch) {
 }
 
 void Link::take(const amqp_frame_t& frame, Batch& batch) {
-    if (frame.frame_type != AMQP_FRAME_METHOD) return;
-    const amqp_method_t& method = frame.payload.method;
+    if (frame.frame_type == AMQP_FRAME_METHOD) {
+        take_method(frame.payload.method, batch);
+    } else if (frame.frame_type == AMQP_FRAME_HEADER && std::exchange(batch.return_begun, false)) {
+        const auto& properties =
+            *static_cast<amqp_basic_properties_t*>(frame.payload.properties.decoded);
+        take_return(text_of(properties.message_id), batch);
+    }
+    // The body of a message that comes back is known already.
+}
+
+void Link::take_method(const amqp_method_t& method, Batch& batch) {
     switch (method.id) {
         case AMQP_BASIC_ACK_METHOD: {
             const auto& ack = *static_cast<amqp_basic_ack_t*>(method.decoded);
@@ -194,7 +254,7 @@ void Link::take(const amqp_frame_t& frame, Batch& batch) {
             break;
         }
         case AMQP_BASIC_RETURN_METHOD:
-            take_return(batch);
+            batch.return_begun = true;
             break;
         case AMQP_CHANNEL_CLOSE_METHOD:
         case AMQP_CONNECTION_CLOSE_METHOD:
@@ -205,16 +265,14 @@ void Link::take(const amqp_frame_t& frame, Batch& batch) {
 }
 
 // The message comes back whole; its id tells which it is. The confirmation follows.
-void Link::take_return(Batch& batch) {
-    amqp_message_t returned{};
-    require(amqp_read_message(connection_.get(), channel, &returned, 0), "reading a return");
-    const std::string id(text_of(returned.properties.message_id));
-    amqp_destroy_message(&returned);
-    const std::string why = fmt::format("{}: no queue takes the message (exchange '{}')",
-                                        options_.origin(), options_.exchange);
+void Link::take_return(std::string_view message_id, Batch& batch) const {
     for (const auto& [tag, position] : batch.open) {
         std::optional<Verdict>& slot = batch.verdicts[position];
-        if (slot || batch.wave[position]->message_id.str() != id) continue;
+        const Message& message = *batch.wave[position];
+        if (slot || message.message_id.str() != message_id) continue;
+        const std::string why = fmt::format(
+            "{}: no queue takes the message (exchange '{}', routing key '{}')", options_.origin(),
+            options_.exchange, options_.routing_key.empty() ? message.topic : options_.routing_key);
         slot = options_.unroutable_dies ? Verdict::fail(why) : Verdict::retry(why);
         return;
     }
@@ -235,15 +293,19 @@ void Link::settle_lost(Batch& batch, const LinkLost& lost, const std::stop_token
     const auto left = std::ranges::count_if(batch.verdicts, is_open);
     const std::string why = fmt::format("{}: {}", options_.origin(), lost.what());
     // One of them is what the server objects to, such as its size: each is tried alone.
-    const bool at_fault = lost.code() == AMQP_PRECONDITION_FAILED;
+    const bool at_fault = lost.may_be_of_one_message();
+    std::optional<Verdict> outage;
     for (std::size_t i = 0; i < batch.verdicts.size(); ++i) {
         if (batch.verdicts[i]) continue;
         if (stop.stop_requested()) {
             batch.verdicts[i] = released("the sink was asked to stop");
         } else if (at_fault && left == 1) {
-            batch.verdicts[i] = Verdict::fail(why);
+            batch.verdicts[i] = lost.verdict_of_one_message(options_.origin());
+        } else if (outage) {
+            batch.verdicts[i] = outage;  // each would wait for as long
         } else if (at_fault) {
             batch.verdicts[i] = send(batch.wave.subspan(i, 1), stop).front();
+            if (batch.verdicts[i]->destination_down) outage = batch.verdicts[i];
         } else {
             batch.verdicts[i] = Verdict::down(why);
         }

@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <amqp.h>
@@ -18,12 +19,17 @@
 
 namespace postroom::sink_rabbitmq {
 
+class Envelope;
+
 // The connection or its channel has ended. `code` is the server's reason, 0 when it gave none.
 class LinkLost : public std::runtime_error {
 public:
     explicit LinkLost(const std::string& why, int code = 0)
         : std::runtime_error(why), code_(code) {}
-    int code() const { return code_; }
+    // Whether a single message can be what the server objects to, rather than all of them.
+    bool may_be_of_one_message() const;
+    // For a message that was alone, when it may be of one. `origin` goes into the text.
+    Verdict verdict_of_one_message(const std::string& origin) const;
 
 private:
     int code_;
@@ -44,14 +50,17 @@ private:
     struct Batch;
     using Connection = std::unique_ptr<amqp_connection_state_t_, int (*)(amqp_connection_state_t)>;
 
-    void connect();
-    void open_socket(const Connection& connection) const;
+    void connect(const std::stop_token& stop);
+    void open_socket(const Connection& connection,
+                     std::chrono::steady_clock::time_point deadline) const;
     bool is_alive();
     void publish(Batch& batch);
     void await_confirms(Batch& batch);
     void take(const amqp_frame_t& frame, Batch& batch);
-    void take_return(Batch& batch);
+    void take_method(const amqp_method_t& method, Batch& batch);
+    void take_return(std::string_view message_id, Batch& batch) const;
     void settle_lost(Batch& batch, const LinkLost& lost, const std::stop_token& stop);
+    void require_fits(const Envelope& envelope) const;
     [[noreturn]] void throw_closed(const amqp_method_t& method) const;
 
     const RabbitOptions& options_;

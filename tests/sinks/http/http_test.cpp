@@ -171,15 +171,17 @@ TEST(HttpSink, TheStatusDecides) {
     const std::map<int, Outcome> outcomes{
         {200, Outcome::ack},     {201, Outcome::ack},     {202, Outcome::ack},
         {299, Outcome::ack},     {301, Outcome::abandon}, {307, Outcome::abandon},
-        {400, Outcome::fail},    {401, Outcome::fail},    {404, Outcome::fail},
-        {408, Outcome::abandon}, {409, Outcome::fail},    {422, Outcome::fail},
-        {425, Outcome::abandon}, {429, Outcome::abandon}, {500, Outcome::abandon},
-        {502, Outcome::abandon}, {503, Outcome::abandon}, {504, Outcome::abandon}};
+        {400, Outcome::fail},    {401, Outcome::abandon}, {403, Outcome::abandon},
+        {404, Outcome::abandon}, {405, Outcome::abandon}, {407, Outcome::abandon},
+        {408, Outcome::abandon}, {409, Outcome::fail},    {413, Outcome::fail},
+        {422, Outcome::fail},    {425, Outcome::abandon}, {429, Outcome::release},
+        {500, Outcome::abandon}, {501, Outcome::abandon}, {502, Outcome::release},
+        {503, Outcome::release}, {504, Outcome::release}};
     for (const auto& [status, outcome] : outcomes) {
         endpoint.answer_with({.status = status, .headers = "Location: http://127.0.0.1:1/\r\n"});
-        const Verdict verdict = send_one(*sink, message_with("m1"));
+        const Verdict verdict = send_one(*sink, message_with(fmt::format("m{}", status)));
         EXPECT_EQ(verdict.outcome, outcome) << status;
-        EXPECT_FALSE(verdict.destination_down) << status;
+        EXPECT_EQ(verdict.destination_down, outcome == Outcome::release) << status;
         if (outcome == Outcome::ack) continue;
         EXPECT_THAT(verdict.error,
                     AllOf(HasSubstr(std::to_string(status)), HasSubstr("http://127.0.0.1:"),
@@ -194,14 +196,73 @@ TEST(HttpSink, RetryAfterIsHonouredWithinItsLimit) {
     Verdict verdict = send_one(*sink, message_with("m1"));
     EXPECT_EQ(verdict.outcome, Outcome::abandon);
     EXPECT_EQ(verdict.delay, Duration(7s));
-    endpoint.answer_with({.status = 429, .headers = "Retry-After: 7\r\n"});
-    verdict = send_one(*sink, message_with("m1"));
-    EXPECT_EQ(verdict.outcome, Outcome::release) << "asked to wait: no attempt";
-    EXPECT_EQ(verdict.delay, Duration(7s));
-    endpoint.answer_with({.status = 503, .headers = "Retry-After: 99999999\r\n"});
+    endpoint.answer_with({.status = 500, .headers = "Retry-After: 99999999\r\n"});
     EXPECT_EQ(send_one(*sink, message_with("m1")).delay, Duration(1min));
-    endpoint.answer_with({.status = 503, .headers = "Retry-After: soon\r\n"});
-    EXPECT_EQ(send_one(*sink, message_with("m1")).outcome, Outcome::abandon);
+    endpoint.answer_with({.status = 500, .headers = "Retry-After: soon\r\n"});
+    EXPECT_EQ(send_one(*sink, message_with("m1")).delay, std::nullopt);
+}
+
+TEST(HttpSink, ADestinationThatAsksForAPauseIsLeftAlone) {
+    for (const int status : {429, 503}) {
+        Endpoint endpoint;
+        const auto sink = sink_to(endpoint.server.url());
+        endpoint.answer_with({.status = status, .headers = "Retry-After: 3600\r\n"});
+        const Verdict verdict = send_one(*sink, message_with("m1"));
+        EXPECT_EQ(verdict.outcome, Outcome::release) << "asked to wait: no attempt";
+        EXPECT_TRUE(verdict.destination_down);
+        endpoint.answer_with({.status = 204});
+        EXPECT_THROW(send_one(*sink, message_with("m2")), DestinationDown);
+        EXPECT_THAT(endpoint.requests(), SizeIs(1)) << "the second was not sent";
+    }
+}
+
+TEST(HttpSink, APauseOfOneMessageIsNotOneOfTheOthers) {
+    for (const int status : {429, 503}) {
+        HttpServer server([status](const HttpRequest& request) {
+            if (request.header("ce-id") != "b") return HttpAnswer{};
+            return HttpAnswer{.status = status, .headers = "Retry-After: 7\r\n"};
+        });
+        const auto sink = sink_to(server.url());
+        const std::vector<Verdict> verdicts =
+            send_all(*sink, {message_with("a"), message_with("b"), message_with("c")});
+        EXPECT_EQ(verdicts[0].outcome, Outcome::ack);
+        EXPECT_EQ(verdicts[1].outcome, Outcome::release) << "asked to wait: no attempt";
+        EXPECT_FALSE(verdicts[1].destination_down);
+        EXPECT_EQ(verdicts[1].delay, Duration(7s));
+        EXPECT_EQ(verdicts[2].outcome, Outcome::ack);
+        EXPECT_EQ(send_one(*sink, message_with("d")).outcome, Outcome::ack) << "nothing is quiet";
+    }
+}
+
+TEST(HttpSink, WhoeverIsAskedForAPauseFirstSparesTheRestOfTheBatch) {
+    for (const char* headers : {"Retry-After: 3600\r\n", ""}) {
+        Endpoint endpoint;
+        const auto sink = sink_to(endpoint.server.url(), {{"concurrency", "2"}});
+        endpoint.answer_with({.status = 429, .headers = headers});
+        std::vector<Message> messages{keyed_message("k1", "k"), keyed_message("k2", "k")};
+        for (int i = 0; i < 20; ++i) messages.push_back(message_with(fmt::format("m{}", i)));
+        const std::vector<Verdict> verdicts = send_all(*sink, messages);
+        EXPECT_THAT(endpoint.requests(), SizeIs(testing::Le(2u))) << "no more than at a time";
+        for (const Verdict& verdict : verdicts) EXPECT_EQ(verdict.outcome, Outcome::release);
+        EXPECT_TRUE(verdicts[0].destination_down);
+        EXPECT_TRUE(verdicts.back().destination_down);
+    }
+}
+
+TEST(HttpSink, AfterThePauseMessagesAreSentAgain) {
+    Endpoint endpoint;
+    const auto sink = sink_to(endpoint.server.url(), {{"retry_after_max", "1s"}});
+    endpoint.answer_with({.status = 503, .headers = "Retry-After: 3600\r\n"});
+    EXPECT_TRUE(send_one(*sink, message_with("m1")).destination_down);
+    endpoint.answer_with({.status = 204});
+    const auto is_taken = [&] {
+        try {
+            return send_one(*sink, message_with("m1")).outcome == Outcome::ack;
+        } catch (const DestinationDown&) {
+            return false;
+        }
+    };
+    EXPECT_TRUE(wait_until(is_taken, 60s));
 }
 
 TEST(HttpSink, GoneDisablesTheEndpoint) {
@@ -239,11 +300,11 @@ TEST(HttpSink, SilenceIsAnOutageUnlessOthersAreAnswered) {
     std::atomic<bool> others = false;
     std::atomic<bool> over = false;
     HttpServer server([&](const HttpRequest& request) {
-        while (request.header("ce-id") == "poison" && !over) std::this_thread::sleep_for(5ms);
+        while (request.header("ce-id") != "good" && !over) std::this_thread::sleep_for(5ms);
         return HttpAnswer{};
     });
     const auto sink = sink_to(server.url(), {{"timeout", "1s"}});
-    const Verdict alone = send_one(*sink, message_with("poison"));
+    const Verdict alone = send_one(*sink, message_with("lonely"));
     EXPECT_TRUE(alone.destination_down);
     std::jthread traffic([&](std::stop_token stop) {
         while (!stop.stop_requested()) {

@@ -113,6 +113,76 @@ TEST(KafkaSink, WhatABrokerRefusesForItsSizeIsTriedAlone) {
         EXPECT_EQ(verdict.outcome, Outcome::ack);
 }
 
+TEST(KafkaSink, WhatABrokerFindsInvalidInABatchIsTriedAlone) {
+    for (const rd_kafka_resp_err_t error :
+         {RD_KAFKA_RESP_ERR_INVALID_RECORD, RD_KAFKA_RESP_ERR_INVALID_MSG}) {
+        MockCluster cluster;
+        cluster.create_topic(topic);
+        const auto sink = make(settings_for(cluster));
+        // At most one request for each partition carries both; later ones carry one each.
+        cluster.fail_produce(error, 1);
+        for (const Verdict& verdict : send_all(*sink, {message_with("a"), message_with("b")}))
+            EXPECT_EQ(verdict.outcome, Outcome::ack) << verdict.error;
+        // Alone and refused again it is the message's own fault.
+        cluster.fail_produce(error, 1);
+        const Verdict alone = send_one(*sink, message_with("c"));
+        EXPECT_EQ(alone.outcome, Outcome::fail);
+        EXPECT_FALSE(alone.destination_down);
+    }
+}
+
+TEST(KafkaSink, AnOutageEndsTheTrialOfSingleMessages) {
+    constexpr int count = 40;
+    MockCluster cluster;
+    cluster.create_topic(topic);
+    std::map<std::string, std::string> settings = settings_for(cluster);
+    settings["delivery_timeout"] = "2s";
+    const auto sink = make(settings);
+    // The batch is refused; the first one that goes alone is never acknowledged.
+    cluster.fail_produce(RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE, 1);
+    cluster.fail_produce(RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS, 10'000);
+    std::vector<Message> messages;
+    for (int i = 0; i < count; ++i) messages.push_back(message_with(fmt::format("m{}", i)));
+    const auto begun = std::chrono::steady_clock::now();
+    for (const Verdict& verdict : send_all(*sink, messages)) {
+        EXPECT_EQ(verdict.outcome, Outcome::release);
+        EXPECT_TRUE(verdict.destination_down);
+    }
+    EXPECT_LT(std::chrono::steady_clock::now() - begun, count * 2s / 2) << "each had its turn";
+}
+
+TEST(KafkaSink, AnUnknownTopicIsTheMessagesOwnFault) {
+    MockCluster cluster;
+    cluster.create_topic(topic);
+    cluster.fail_topic("no.such.topic", RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART);
+    const auto sink = make(settings_for(cluster));
+    Message lost = message_with("b");
+    lost.topic = "no.such.topic";
+    const std::vector<Verdict> verdicts =
+        send_all(*sink, {message_with("a"), lost, message_with("c")});
+    EXPECT_EQ(verdicts[0].outcome, Outcome::ack);
+    EXPECT_EQ(verdicts[1].outcome, Outcome::abandon);
+    EXPECT_FALSE(verdicts[1].destination_down) << "others must not wait for it";
+    EXPECT_THAT(verdicts[1].error, HasSubstr("the cluster has no topic 'no.such.topic'"));
+    EXPECT_EQ(verdicts[2].outcome, Outcome::ack);
+}
+
+TEST(KafkaSink, ATopicWithoutLeadersIsNoOutageOfTheOthers) {
+    MockCluster cluster;
+    cluster.create_topic(topic);
+    cluster.create_topic("orphan");
+    cluster.orphan_topic("orphan");
+    std::map<std::string, std::string> settings = settings_for(cluster);
+    settings["delivery_timeout"] = "5s";
+    const auto sink = make(settings);
+    Message waiting = message_with("b");
+    waiting.topic = "orphan";
+    const std::vector<Verdict> verdicts = send_all(*sink, {message_with("a"), waiting});
+    EXPECT_EQ(verdicts[0].outcome, Outcome::ack);
+    EXPECT_EQ(verdicts[1].outcome, Outcome::release) << "it costs no attempt";
+    EXPECT_FALSE(verdicts[1].destination_down);
+}
+
 TEST(KafkaSink, ATopicThatKafkaCannotHaveMakesTheMessageDead) {
     MockCluster cluster;
     const auto sink = make(settings_for(cluster));

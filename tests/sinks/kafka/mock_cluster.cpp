@@ -1,5 +1,6 @@
 #include "sinks/kafka/mock_cluster.hpp"
 
+#include <algorithm>
 #include <array>
 #include <stdexcept>
 
@@ -57,6 +58,15 @@ void MockCluster::create_topic(const std::string& name) {
     rd_kafka_mock_topic_create(cluster_, name.c_str(), partitions, 1);
 }
 
+void MockCluster::fail_topic(const std::string& name, rd_kafka_resp_err_t error) {
+    rd_kafka_mock_topic_set_error(cluster_, name.c_str(), error);
+}
+
+void MockCluster::orphan_topic(const std::string& name) {
+    for (int partition = 0; partition < partitions; ++partition)
+        rd_kafka_mock_partition_set_leader(cluster_, name.c_str(), partition, -1);
+}
+
 void MockCluster::set_down() { rd_kafka_mock_broker_set_down(cluster_, broker); }
 
 void MockCluster::set_up() { rd_kafka_mock_broker_set_up(cluster_, broker); }
@@ -75,24 +85,25 @@ MockCluster::Handle MockCluster::consumer() const {
             &rd_kafka_destroy};
 }
 
+// One consumer for all partitions: to end one takes a second.
 std::vector<KafkaRecord> MockCluster::read(const std::string& topic) {
-    std::vector<KafkaRecord> records;
-    for (int partition = 0; partition < partitions; ++partition) {
-        const Handle reader = consumer();
-        rd_kafka_topic_partition_list_t* const list = rd_kafka_topic_partition_list_new(1);
+    const Handle reader = consumer();
+    rd_kafka_topic_partition_list_t* const list = rd_kafka_topic_partition_list_new(partitions);
+    for (int partition = 0; partition < partitions; ++partition)
         rd_kafka_topic_partition_list_add(list, topic.c_str(), partition)->offset =
             RD_KAFKA_OFFSET_BEGINNING;
-        rd_kafka_assign(reader.get(), list);
-        rd_kafka_topic_partition_list_destroy(list);
-        for (bool at_end = false; !at_end;) {
-            rd_kafka_message_t* const message = rd_kafka_consumer_poll(reader.get(), 30'000);
-            if (message == nullptr) throw std::runtime_error("the mock cluster is silent");
-            at_end = message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF;
-            if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR) records.push_back(to_record(*message));
-            rd_kafka_message_destroy(message);
-        }
-        rd_kafka_consumer_close(reader.get());
+    rd_kafka_assign(reader.get(), list);
+    rd_kafka_topic_partition_list_destroy(list);
+    std::vector<KafkaRecord> records;
+    for (int ended = 0; ended < partitions;) {
+        rd_kafka_message_t* const message = rd_kafka_consumer_poll(reader.get(), 30'000);
+        if (message == nullptr) throw std::runtime_error("the mock cluster is silent");
+        if (message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) ++ended;
+        if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR) records.push_back(to_record(*message));
+        rd_kafka_message_destroy(message);
     }
+    rd_kafka_consumer_close(reader.get());
+    std::ranges::stable_sort(records, {}, &KafkaRecord::partition);
     return records;
 }
 

@@ -31,6 +31,10 @@ public:
 
     std::string brokers() const;
     void create_topic(const std::string& name);
+    // Whoever asks for the topic is told this.
+    void fail_topic(const std::string& name, rd_kafka_resp_err_t error);
+    // No partition of the topic has a leader.
+    void orphan_topic(const std::string& name);
     // All its connections end, and none is accepted until it is up again.
     void set_down();
     void set_up();

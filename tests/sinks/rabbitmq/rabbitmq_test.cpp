@@ -2,12 +2,15 @@
 
 #include <map>
 #include <optional>
+#include <thread>
 
 #include <fmt/format.h>
 
 #include "postroom/sink.hpp"
 #include "sinks/messages.hpp"
+#include "sinks/rabbitmq/link.hpp"
 #include "sinks/rabbitmq/rabbit_client.hpp"
+#include "sinks/rabbitmq/stalling_proxy.hpp"
 #include "support/wait_until.hpp"
 
 namespace postroom::test {
@@ -33,6 +36,9 @@ protected:
     std::unique_ptr<Sink> sink(std::map<std::string, std::string> settings = {}) {
         settings.try_emplace("routing_key", queue);
         return sink_to(server.url(), std::move(settings));
+    }
+    std::string url_of(const StallingProxy& proxy) const {
+        return fmt::format("amqp://{}:{}@127.0.0.1:{}", server.user, server.password, proxy.port());
     }
 
     const RabbitServer server = RabbitServer::shared();
@@ -116,6 +122,26 @@ TEST_F(RabbitSinkTest, AFullQueueCostsNoAttempt) {
     client.delete_queue(small);
 }
 
+TEST_F(RabbitSinkTest, AFullQueueIsNoOutageOfTheOthers) {
+    const std::string exchange = unique_rabbit_name();
+    const std::string small = unique_rabbit_name();
+    client.declare_exchange(exchange);
+    client.declare_queue(small, 1);
+    client.bind(queue, exchange, "order.placed");
+    client.bind(small, exchange, "order.full");
+    const auto rabbit = sink_to(server.url(), {{"exchange", exchange}});
+    std::vector<Message> messages{message_with("a"), message_with("b"), message_with("c"),
+                                  message_with("d")};
+    for (std::size_t i = 0; i < 3; ++i) messages[i].topic = "order.full";
+    send_all(*rabbit, messages);  // fills it
+    const std::vector<Verdict> verdicts = send_all(*rabbit, messages);
+    EXPECT_EQ(verdicts[0].outcome, Outcome::release);
+    EXPECT_FALSE(verdicts[0].destination_down);
+    EXPECT_EQ(verdicts[3].outcome, Outcome::ack);
+    client.delete_queue(small);
+    client.delete_exchange(exchange);
+}
+
 TEST_F(RabbitSinkTest, AMissingExchangeIsAnOutage) {
     const auto rabbit = sink({{"exchange", "no_such_exchange"}});
     const Verdict verdict = send_one(*rabbit, message_with("m1"));
@@ -137,6 +163,121 @@ TEST_F(RabbitSinkTest, AMessageThatAmqpCannotCarryIsDeadAndHoldsUpNobody) {
     EXPECT_EQ(verdicts[0].outcome, Outcome::ack);
     EXPECT_EQ(verdicts[1].outcome, Outcome::fail);
     EXPECT_EQ(verdicts[2].outcome, Outcome::ack);
+}
+
+TEST_F(RabbitSinkTest, HeadersThatNoFrameHoldsMakeTheMessageDeadAndHoldUpNobody) {
+    std::vector<Message> messages{message_with("a"), message_with("b"), message_with("c"),
+                                  message_with("d")};
+    messages[1].headers = {{"large", std::string(200'000, 'x')}};
+    messages[2].headers = {{"large", std::string(130'000, 'x')}};  // a frame has 131072
+    const std::vector<Verdict> verdicts = send_all(*sink(), messages);
+    EXPECT_EQ(verdicts[0].outcome, Outcome::ack);
+    EXPECT_EQ(verdicts[1].outcome, Outcome::fail);
+    EXPECT_THAT(verdicts[1].error, HasSubstr("headers take 200"));
+    EXPECT_EQ(verdicts[2].outcome, Outcome::ack);
+    EXPECT_EQ(verdicts[3].outcome, Outcome::ack);
+}
+
+// The server and we must count alike, around the very limit.
+TEST_F(RabbitSinkTest, TheLargestHeadersThatFitAreTaken) {
+    bool taken = false;
+    bool refused = false;
+    const auto rabbit = sink();
+    for (std::size_t size = 130'900; size <= 131'000; size += 1) {
+        Message message = message_with("m");
+        message.headers = {{"large", std::string(size, 'x')}};
+        const Verdict verdict = send_one(*rabbit, message);
+        ASSERT_FALSE(verdict.destination_down) << size << verdict.error;
+        (verdict.outcome == Outcome::ack ? taken : refused) = true;
+        ASSERT_FALSE(refused && verdict.outcome == Outcome::ack) << size;
+    }
+    EXPECT_TRUE(taken);
+    EXPECT_TRUE(refused);
+}
+
+TEST_F(RabbitSinkTest, AHeaderThatTheServerRefusesIsNoOutage) {
+    std::vector<Message> messages{message_with("a"), message_with("b"), message_with("c")};
+    messages[1].headers = {{"CC", "must be an array for the server"}};
+    const std::vector<Verdict> verdicts = send_all(*sink(), messages);
+    EXPECT_EQ(verdicts[0].outcome, Outcome::ack);
+    EXPECT_EQ(verdicts[1].outcome, Outcome::fail) << verdicts[1].error;
+    EXPECT_FALSE(verdicts[1].destination_down);
+    EXPECT_EQ(verdicts[2].outcome, Outcome::ack);
+}
+
+TEST_F(RabbitSinkTest, LargeMessagesThatComeBackAreNoOutage) {
+    const auto rabbit = sink({{"routing_key", unique_rabbit_name()}});
+    const std::vector<Verdict> verdicts =
+        send_all(*rabbit, {message_with("a", std::string(500'000, 'x')), message_with("b", ""),
+                           message_with("c", std::string(300'000, 'y'))});
+    for (const Verdict& verdict : verdicts) {
+        EXPECT_EQ(verdict.outcome, Outcome::abandon);
+        EXPECT_FALSE(verdict.destination_down);
+        EXPECT_THAT(verdict.error, HasSubstr("no queue takes"));
+    }
+}
+
+TEST_F(RabbitSinkTest, AServerThatFallsSilentInTheMiddleOfAReturnIsAnOutage) {
+    const StallingProxy proxy(server.port, StallingProxy::basic_return);
+    const auto rabbit =
+        sink_to(url_of(proxy), {{"routing_key", unique_rabbit_name()}, {"confirm_timeout", "5s"}});
+    const Verdict verdict = send_one(*rabbit, message_with("m1", std::string(400'000, 'x')));
+    EXPECT_TRUE(proxy.stalled());
+    EXPECT_EQ(verdict.outcome, Outcome::release);
+    EXPECT_TRUE(verdict.destination_down);
+    EXPECT_THAT(verdict.error, HasSubstr("no confirmation in time"));
+}
+
+TEST_F(RabbitSinkTest, AnOutageEndsTheTrialOfSingleMessages) {
+    constexpr int count = 40;
+    const StallingProxy proxy(server.port, StallingProxy::channel_close);
+    const auto rabbit = sink_to(url_of(proxy), {{"routing_key", queue}, {"connect_timeout", "3s"}});
+    std::vector<Message> messages;
+    for (int i = 0; i < count; ++i) messages.push_back(message_with(fmt::format("m{}", i)));
+    // The server closes the channel for it; to try each alone takes a new connection.
+    messages.front().headers = {{"CC", "must be an array for the server"}};
+    const auto begun = std::chrono::steady_clock::now();
+    const std::vector<Verdict> verdicts = send_all(*rabbit, messages);
+    EXPECT_TRUE(proxy.stalled());
+    EXPECT_LT(std::chrono::steady_clock::now() - begun, count * 3s / 2) << "each had its turn";
+    EXPECT_TRUE(verdicts.front().destination_down);
+    EXPECT_TRUE(verdicts.back().destination_down);
+}
+
+TEST_F(RabbitSinkTest, AllStepsOfConnectingShareOneTime) {
+    // Login takes three frames of the server's, channel and confirmations one each.
+    const StallingProxy proxy(server.port, StallingProxy::none, 600ms);
+    const auto rabbit =
+        sink_to(url_of(proxy), {{"routing_key", queue}, {"connect_timeout", "2400ms"}});
+    const Verdict verdict = send_one(*rabbit, message_with("m1"));
+    EXPECT_EQ(verdict.outcome, Outcome::release);
+    EXPECT_TRUE(verdict.destination_down);
+}
+
+TEST_F(RabbitSinkTest, AStopEndsALoginThatTheServerDoesNotAnswer) {
+    const StallingProxy proxy(server.port, StallingProxy::connection_start);
+    const auto rabbit = sink_to(url_of(proxy), {{"connect_timeout", "10m"}});
+    std::stop_source stop;
+    std::jthread stopper([&] {
+        wait_until([&] { return proxy.stalled(); }, 60s);
+        stop.request_stop();
+    });
+    const Verdict verdict = send_all(*rabbit, {message_with("m1")}, stop.get_token()).at(0);
+    EXPECT_EQ(verdict.outcome, Outcome::release);
+    EXPECT_FALSE(verdict.destination_down);
+}
+
+TEST(RabbitLinkLost, OnlyWhatTheServerFindsImpossibleMakesAMessageDead) {
+    using sink_rabbitmq::LinkLost;
+    const LinkLost impossible("too large", AMQP_PRECONDITION_FAILED);
+    EXPECT_EQ(impossible.verdict_of_one_message("amqp://h").outcome, Outcome::fail);
+    EXPECT_EQ(impossible.verdict_of_one_message("amqp://h").error, "amqp://h: too large");
+    for (const int code : {AMQP_FRAME_ERROR, AMQP_SYNTAX_ERROR, AMQP_UNEXPECTED_FRAME}) {
+        const LinkLost misunderstood("what?", code);
+        EXPECT_TRUE(misunderstood.may_be_of_one_message());
+        EXPECT_EQ(misunderstood.verdict_of_one_message("amqp://h").outcome, Outcome::abandon);
+    }
+    EXPECT_FALSE(LinkLost("bye", AMQP_CONNECTION_FORCED).may_be_of_one_message());
 }
 
 TEST_F(RabbitSinkTest, AStopBeforehandReleases) {

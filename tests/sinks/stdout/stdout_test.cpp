@@ -4,14 +4,22 @@
 #include <fstream>
 #include <sstream>
 #include <thread>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "postroom/sink.hpp"
 #include "sinks/messages.hpp"
 #include "support/temp_dir.hpp"
+#include "support/wait_until.hpp"
 
 namespace postroom::test {
 namespace {
 
+using namespace std::chrono_literals;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::SizeIs;
@@ -63,6 +71,67 @@ TEST(StdoutSink, AFileThatCannotBeOpenedIsAnOutage) {
 TEST(StdoutSink, AFullDiskIsAnOutage) {
     const std::unique_ptr<Sink> sink = file_sink("/dev/full");
     EXPECT_THROW(send_one(*sink, message_with("a")), DestinationDown);
+}
+
+TEST(StdoutSink, ANamedPipeWithoutAReaderIsAnOutage) {
+    TempDir folder;
+    const std::filesystem::path path = folder / "pipe";
+    ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+    const std::unique_ptr<Sink> sink = file_sink(path);
+    EXPECT_THROW(send_one(*sink, message_with("a")), DestinationDown);
+}
+
+TEST(StdoutSink, AStopEndsTheWaitForAReaderThatDoesNotRead) {
+    TempDir folder;
+    const std::filesystem::path path = folder / "pipe";
+    ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+    const int reader = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    ASSERT_GE(reader, 0);
+    const std::unique_ptr<Sink> sink = file_sink(path);
+    std::vector<Message> messages;
+    for (int i = 0; i < 8; ++i)
+        messages.push_back(message_with(std::to_string(i), std::string(100'000, '1')));
+    messages.front().payload = "1";
+    std::stop_source stop;
+    std::vector<Verdict> verdicts;
+    {
+        std::jthread sender([&] { verdicts = sink->send(messages, stop.get_token()); });
+        // The pipe is full when nothing more comes into it.
+        int before = -1;
+        const auto is_stalled = [&] {
+            int now = 0;
+            ::ioctl(reader, FIONREAD, &now);
+            return std::exchange(before, now) == now && now > 4096;
+        };
+        EXPECT_TRUE(wait_until(is_stalled, 60s, 200ms));
+        stop.request_stop();
+    }
+    ASSERT_THAT(verdicts, SizeIs(8));
+    EXPECT_EQ(verdicts.front().outcome, Outcome::ack) << "its line was written";
+    EXPECT_EQ(verdicts.back().outcome, Outcome::release);
+    EXPECT_FALSE(verdicts.back().destination_down);
+    ::close(reader);
+}
+
+TEST(StdoutSink, AReaderThatDoesNotReadForTooLongIsAnOutage) {
+    TempDir folder;
+    const std::filesystem::path path = folder / "pipe";
+    ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+    const int reader = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    ASSERT_GE(reader, 0);
+    const std::unique_ptr<Sink> sink =
+        make_sink({.name = "out",
+                   .type = "stdout",
+                   .settings = {{"path", path.string()}, {"stall_timeout", "200ms"}}});
+    std::vector<Message> messages;
+    for (int i = 0; i < 8; ++i)
+        messages.push_back(message_with(std::to_string(i), std::string(100'000, '1')));
+    messages.front().payload = "1";
+    const std::vector<Verdict> verdicts = send_all(*sink, messages);
+    EXPECT_EQ(verdicts.front().outcome, Outcome::ack) << "its line was written";
+    EXPECT_TRUE(verdicts.back().destination_down);
+    EXPECT_THAT(verdicts.back().error, HasSubstr("nobody reads it"));
+    ::close(reader);
 }
 
 TEST(StdoutSink, LinesOfSeveralThreadsAreNotMixed) {
