@@ -48,7 +48,7 @@ public:
     virtual std::vector<DiscoveredDatabase> discover(std::stop_token stop) = 0;
 };
 
-// How a store is made of a URL.
+// How a store is made of a URL. DiscoveredStores calls it from several threads at a time.
 using OpenStore =
     std::function<std::unique_ptr<Store>(const std::string& url, const OpenOptions& options)>;
 

@@ -30,6 +30,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -145,6 +146,9 @@ public:
     // hand are released and looked at again every `hold_delay`. Costs no attempt.
     void pause(const std::string& topic);
     void resume(const std::string& topic);
+    // In the store with this id exactly `topics` are held back from now on, besides those that are
+    // paused everywhere. For a list that lies in the store itself: see store_controls.hpp.
+    void pause_in(const std::string& store_id, std::set<std::string> topics);
 
     // Something was committed that this process could not see, such as what Outbox::statement() was
     // used for: look now.

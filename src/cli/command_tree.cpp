@@ -49,8 +49,9 @@ const Command& command_tree() {
                 "current folder and delivers to standard output. A server database is one "
                 "URL away: POSTROOM_URL=postgresql://... postroom relay",
             .commands = {relay_command(), enqueue_command(), status_command(), list_command(),
-                         show_command(), explain_command(), tail_command(), redrive_command(),
-                         purge_command(), migrate_command(), doctor_command(), config_command(),
+                         show_command(), explain_command(), tail_command(), pause_command(),
+                         resume_command(), redrive_command(), discard_command(), purge_command(),
+                         migrate_command(), backfill_command(), doctor_command(), config_command(),
                          completion_command(), version_command(), pages_command()}};
         complete(all);
         return all;

@@ -1,7 +1,10 @@
 // postroom: reads the command line, runs one command, and turns whatever went wrong into one line
 // and an exit code.
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <cstdlib>
 #include <exception>
 #include <string>
 #include <vector>
@@ -48,6 +51,17 @@ ExitCode run(const std::vector<std::string>& words) {
     return in.command().run(in);
 }
 
+// A standard descriptor that was closed would be given to the next file that is opened, a database
+// perhaps, and read or written as if it were that. One that fails takes its place.
+void keep_standard_descriptors() {
+    for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+        if (::fcntl(descriptor, F_GETFD) != -1) continue;
+        // The lowest that is free is this one.
+        if (::open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0)
+            std::_Exit(static_cast<int>(ExitCode::failed));
+    }
+}
+
 int guarded(const std::vector<std::string>& words) {
     ExitCode code = ExitCode::failed;
     try {
@@ -69,5 +83,6 @@ int guarded(const std::vector<std::string>& words) {
 }  // namespace postroom::cli
 
 int main(int argc, char** argv) {
+    postroom::cli::keep_standard_descriptors();
     return postroom::cli::guarded(std::vector<std::string>(argv + 1, argv + argc));
 }

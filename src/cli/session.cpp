@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 
 #include "cli/failure.hpp"
@@ -22,15 +23,24 @@ std::vector<std::string> names_of(const Config& config) {
     return names;
 }
 
-// Opening a database that is not there would make an empty one.
-void require_present(const Config& config, Absent absent) {
+// The file that a URL names; empty: it names a server.
+std::string file_of(const std::string& url) {
+    constexpr std::string_view scheme = "sqlite:";
+    if (!url.starts_with(scheme)) return "";
+    const std::string path = url.substr(scheme.size());
+    return path.starts_with("///") ? path.substr(2) : path;
+}
+
+// Opening a file that is not there would make an empty database of it.
+void require_present(const std::string& store, const std::string& url) {
     std::error_code ignored;
-    if (absent == Absent::create || !config.default_store ||
-        std::filesystem::exists("postroom.db", ignored))
-        return;
+    const std::string file = file_of(url);
+    if (file.empty() || std::filesystem::exists(file, ignored)) return;
     throw Failure(ExitCode::not_found,
-                  "there is no postroom.db in this folder; name a database with POSTROOM_URL or a "
-                  "config file, or make one with 'postroom migrate up'");
+                  fmt::format("store '{}': no such file: {}; is the name right? 'postroom migrate "
+                              "up' makes it",
+                              printable(store),
+                              printable(std::filesystem::absolute(file, ignored).string())));
 }
 
 void require_schema(const std::string& name, const SchemaReport& report) {
@@ -102,6 +112,7 @@ std::vector<daemon::StorePlan> chosen_stores(const Config& config, const Invocat
 }
 
 std::unique_ptr<Store> open_with_schema(const std::string& url, const OpenOptions& options) {
+    if (!options.deploy_schema) require_present(options.store_id, url);
     return named(options.store_id, [&] {
         std::unique_ptr<Store> store = open_store(url, options);
         require_schema(options.store_id, open_schema(url, options)->report());
@@ -111,16 +122,46 @@ std::unique_ptr<Store> open_with_schema(const std::string& url, const OpenOption
 
 std::unique_ptr<Store> open_store_of(const Config& config, const daemon::StorePlan& plan,
                                      Absent absent) {
-    require_present(config, absent);
+    if (absent == Absent::refuse) require_present(plan.name, plan.url);
     return opened(config, plan, [&] { return open_with_schema(plan.url, plan.options); });
 }
 
 std::unique_ptr<Schema> open_schema_of(const Config& config, const daemon::StorePlan& plan,
                                        Absent absent) {
-    require_present(config, absent);
+    if (absent == Absent::refuse) require_present(plan.name, plan.url);
     return opened(config, plan, [&] {
         return named(plan.name, [&] { return open_schema(plan.url, plan.options); });
     });
+}
+
+StoreControls& controls(Store& store) {
+    StoreControls* const found = controls_of(store);
+    if (found == nullptr)
+        throw Failure(ExitCode::failed,
+                      fmt::format("store '{}' cannot do this", printable(store.id())));
+    return *found;
+}
+
+std::optional<Instant> paused_since(Store& store, const std::string& topic) {
+    for (const PausedTopic& paused : controls(store).paused_topics())
+        if (paused.topic == topic) return paused.since;
+    return std::nullopt;
+}
+
+SchemaReport plan_for(const Config& config, const daemon::StorePlan& plan) {
+    std::error_code ignored;
+    const std::string file = file_of(plan.url);
+    if (file.empty() || std::filesystem::exists(file, ignored))
+        return open_schema_of(config, plan)->report();
+    // Everything would be applied. An empty database somewhere else says the same.
+    std::string folder = (std::filesystem::temp_directory_path() / "postroom-plan-XXXXXX").string();
+    if (::mkdtemp(folder.data()) == nullptr)
+        throw Failure(ExitCode::failed, "cannot make a temporary folder");
+    daemon::StorePlan scratch = plan;
+    scratch.url = "sqlite:" + folder + "/empty.db";
+    SchemaReport report = open_schema_of(config, scratch, Absent::create)->report();
+    std::filesystem::remove_all(folder, ignored);
+    return report;
 }
 
 Queue queue_of(const Invocation& in) {

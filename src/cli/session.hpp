@@ -10,12 +10,13 @@
 #include "cli/command.hpp"
 #include "cli/config/config.hpp"
 #include "postroom/open_store.hpp"
+#include "postroom/store_controls.hpp"
 
 namespace postroom::cli {
 
 // Whether a command may bring its database into being.
 enum class Absent {
-    create,  // the file of this folder, when nothing is configured
+    create,  // where the schema may be deployed too: 'migrate up', or deploy_schema
     refuse,
 };
 
@@ -32,8 +33,16 @@ std::unique_ptr<Store> open_store_of(const Config& config, const daemon::StorePl
 std::unique_ptr<Schema> open_schema_of(const Config& config, const daemon::StorePlan& plan,
                                        Absent absent = Absent::refuse);
 
+// What 'migrate up' would find. Makes nothing.
+SchemaReport plan_for(const Config& config, const daemon::StorePlan& plan);
+
 // As the relay opens its stores: with the look at the schema.
 std::unique_ptr<Store> open_with_schema(const std::string& url, const OpenOptions& options);
+
+// What an operator may do with it. Throws Failure for a store that has no such thing.
+StoreControls& controls(Store& store);
+// Since when the outbox's topic is paused.
+std::optional<Instant> paused_since(Store& store, const std::string& topic);
 
 // --queue, outbox when it is not given.
 Queue queue_of(const Invocation& in);

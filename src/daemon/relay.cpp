@@ -7,6 +7,7 @@
 
 #include "base/mutex.hpp"
 #include "daemon/log_lines.hpp"
+#include "daemon/pause_watch.hpp"
 #include "postroom/discovery.hpp"
 #include "postroom/error.hpp"
 #include "postroom/metrics.hpp"
@@ -104,10 +105,15 @@ public:
             dispatcher_->routes().on_matching(route.pattern, plan_.dispatcher.batch,
                                               handler_of(sink), sink->destination());
         }
+        pauses_.emplace(plan_.log, *stores_, *dispatcher_);
     }
 
-    void start() { dispatcher_->start(); }
+    void start() {
+        pauses_->start();
+        dispatcher_->start();
+    }
     void stop() {
+        pauses_->request_stop();
         dispatcher_->close();
         for (const auto& [name, sink] : sinks_) sink->close();
         sinks_.clear();
@@ -126,6 +132,7 @@ private:
     std::map<std::string, std::shared_ptr<Sink>> sinks_;
     std::optional<DiscoveredStores> stores_;
     std::optional<Dispatcher> dispatcher_;
+    std::optional<PauseWatch> pauses_;
 };
 
 Relay::Relay(RelayPlan plan, OpenStore open)

@@ -3,8 +3,10 @@
 // Thread safety: one thread.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "daemon/relay_plan.hpp"
@@ -45,13 +47,18 @@ class Signals {
 public:
     Signals();
     Request wait() const;
+    // The same for so long at most; nullopt when none came.
+    std::optional<Request> wait(std::chrono::milliseconds time) const;
     // From now on another SIGTERM or SIGINT ends the process at once.
     void let_through() const;
 };
 
-// Runs a relay until it is asked to stop: a reload calls `load`, and what that or the new relay
-// throws is logged while the old one goes on. Returns when everything is settled.
-void run_relay(const Signals& signals, RelayPlan plan, const std::function<RelayPlan()>& load,
+// Runs a relay until it is asked to stop. `load` gives the plan, for the start and for each reload;
+// what it or the new relay throws comes out at the start, and is logged at a reload while the old
+// one goes on. Returns when everything is settled. A stop that comes while a relay is being made,
+// which may wait long for a database that does not answer, settles what there is and ends the
+// process with 0: a relay that has not been started holds nothing.
+void run_relay(const Signals& signals, const std::function<RelayPlan()>& load,
                const OpenStore& open);
 
 }  // namespace postroom::daemon

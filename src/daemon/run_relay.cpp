@@ -3,7 +3,11 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdio>
+#include <cstdlib>
 #include <exception>
+#include <future>
+#include <thread>
 
 #include "daemon/log_lines.hpp"
 #include "daemon/relay.hpp"
@@ -14,6 +18,7 @@ namespace postroom::daemon {
 namespace {
 
 constexpr std::size_t value_chars_max = 1000;
+constexpr std::chrono::milliseconds patience{20};  // between two looks at a relay in the making
 
 sigset_t operator_signals() {
     sigset_t set;
@@ -39,31 +44,70 @@ void tell_stopped(const RelayPlan& plan, const Relay& relay) {
               line("RELAY_STOPPED").add("delivered", relay.delivered()).text());
 }
 
-// The new relay is whole before the old one is stopped: a config that does not work changes
-// nothing.
-std::unique_ptr<Relay> prepared(const RelayPlan& now, RelayPlan& next_plan,
-                                const std::function<RelayPlan()>& load, const OpenStore& open) {
-    try {
-        next_plan = load();
-        return std::make_unique<Relay>(next_plan, open);
-    } catch (const std::exception& error) {
-        write_log(now.log, LogLevel::error,
-                  line("RELAY_RELOAD_REFUSED").add("error", error.what()).text());
-        return nullptr;
+// A relay that is whole but has taken nothing, with its plan.
+struct Prepared {
+    RelayPlan plan{};
+    std::unique_ptr<Relay> relay{};
+};
+
+// Makes one while the signals are heard; nullopt when a stop came first: then the making goes on in
+// its thread, and the process has to be ended around it.
+std::optional<Prepared> prepare(const Signals& signals, const std::function<RelayPlan()>& load,
+                                const OpenStore& open, bool& reload_again) {
+    std::packaged_task<Prepared()> making([load, open] {
+        Prepared made{.plan = load()};
+        made.relay = std::make_unique<Relay>(made.plan, open);
+        return made;
+    });
+    std::future<Prepared> made = making.get_future();
+    std::thread maker(std::move(making));
+    while (made.wait_for(std::chrono::seconds{0}) != std::future_status::ready) {
+        const std::optional<Request> request = signals.wait(patience);
+        if (request == Request::stop) {
+            maker.detach();
+            return std::nullopt;
+        }
+        if (request == Request::reload) reload_again = true;
     }
+    maker.join();
+    return made.get();
 }
 
-void reload(RelayPlan& plan, std::unique_ptr<Relay>& relay, const std::function<RelayPlan()>& load,
+[[noreturn]] void end_process() {
+    std::fflush(nullptr);
+    std::_Exit(0);
+}
+
+void stop(const Signals& signals, const Prepared& running) {
+    write_log(running.plan.log, LogLevel::info, line("RELAY_STOPPING").text());
+    signals.let_through();
+    running.relay->stop();
+    tell_stopped(running.plan, *running.relay);
+}
+
+// The new relay is whole before the old one is stopped: a config that does not work changes
+// nothing. Returns whether to do it once more.
+bool reload(const Signals& signals, Prepared& running, const std::function<RelayPlan()>& load,
             const OpenStore& open) {
-    RelayPlan next_plan;
-    std::unique_ptr<Relay> next = prepared(plan, next_plan, load, open);
-    if (!next) return;
-    relay->stop();
-    tell_stopped(plan, *relay);
-    next->start();
-    relay = std::move(next);
-    plan = std::move(next_plan);
-    tell_ready(plan, *relay, "RELAY_RELOADED");
+    bool again = false;
+    std::optional<Prepared> next;
+    try {
+        next = prepare(signals, load, open, again);
+    } catch (const std::exception& error) {
+        write_log(running.plan.log, LogLevel::error,
+                  line("RELAY_RELOAD_REFUSED").add("error", error.what()).text());
+        return again;
+    }
+    if (!next) {
+        stop(signals, running);
+        end_process();
+    }
+    running.relay->stop();
+    tell_stopped(running.plan, *running.relay);
+    next->relay->start();
+    running = std::move(*next);
+    tell_ready(running.plan, *running.relay, "RELAY_RELOADED");
+    return again;
 }
 
 }  // namespace
@@ -83,22 +127,33 @@ Request Signals::wait() const {
     return signal == SIGHUP ? Request::reload : Request::stop;
 }
 
+std::optional<Request> Signals::wait(std::chrono::milliseconds time) const {
+    const sigset_t set = operator_signals();
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(time);
+    const timespec limit{
+        .tv_sec = static_cast<time_t>(seconds.count()),
+        .tv_nsec = static_cast<long>(std::chrono::nanoseconds(time - seconds).count())};
+    const int signal = sigtimedwait(&set, nullptr, &limit);
+    if (signal < 0) return std::nullopt;
+    return signal == SIGHUP ? Request::reload : Request::stop;
+}
+
 void Signals::let_through() const {
     sigset_t set = operator_signals();
     sigdelset(&set, SIGHUP);
     pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
 }
 
-void run_relay(const Signals& signals, RelayPlan plan, const std::function<RelayPlan()>& load,
+void run_relay(const Signals& signals, const std::function<RelayPlan()>& load,
                const OpenStore& open) {
-    auto relay = std::make_unique<Relay>(plan, open);
-    relay->start();
-    tell_ready(plan, *relay, "RELAY_READY");
-    while (signals.wait() == Request::reload) reload(plan, relay, load, open);
-    write_log(plan.log, LogLevel::info, line("RELAY_STOPPING").text());
-    signals.let_through();
-    relay->stop();
-    tell_stopped(plan, *relay);
+    bool reload_wanted = false;
+    std::optional<Prepared> running = prepare(signals, load, open, reload_wanted);
+    if (!running) end_process();
+    running->relay->start();
+    tell_ready(running->plan, *running->relay, "RELAY_READY");
+    while (reload_wanted || signals.wait() == Request::reload)
+        reload_wanted = reload(signals, *running, load, open);
+    stop(signals, *running);
 }
 
 }  // namespace postroom::daemon

@@ -89,6 +89,11 @@ public:
     std::uint64_t failures() const { return failures_.load(std::memory_order_relaxed); }
     // How many messages the last claim brought; one that failed brought none.
     std::size_t last_claimed() const { return last_claimed_.load(std::memory_order_relaxed); }
+    // Whether something that was claimed waits for a worker.
+    bool has_cold() const {
+        const base::MutexLock lock(mutex_);
+        return queues_.cold_ready() > 0;
+    }
 
     void pause(const std::string& topic);
     void resume(const std::string& topic);

@@ -2,6 +2,7 @@
 #include "runtime/crew.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <thread>
 #include <utility>
 
@@ -16,7 +17,7 @@ constexpr Duration close_look_interval = std::chrono::milliseconds{1};
 // Between the first cleanings of two stores, so that a thousand of them do not come at once.
 constexpr Duration tend_spacing = std::chrono::milliseconds{500};
 constexpr std::size_t steps_of_one_store = 4;  // beside renewals
-constexpr std::size_t ready_stores_per_worker = 4;
+constexpr std::size_t cold_stores_per_worker = 4;
 
 base::SystemRandom& system_random() {
     static base::SystemRandom random;
@@ -25,7 +26,15 @@ base::SystemRandom& system_random() {
 
 DispatcherOptions completed(const StoreProvider& stores, DispatcherOptions options) {
     if (options.owner.is_nil()) options.owner = OwnerToken::generate();
-    for (const StorePtr& store : stores.stores()) validate(options, store->limits());
+    const std::vector<StorePtr> all = stores.stores();
+    for (const StorePtr& store : all) validate(options, store->limits());
+    // What no store would allow is refused before there is one.
+    if (all.empty()) {
+        Limits any;
+        any.lease_max = any.delay_max = Duration::max();
+        any.batch_max = std::numeric_limits<decltype(any.batch_max)>::max();
+        validate(options, any);
+    }
     return options;
 }
 
@@ -61,7 +70,7 @@ Dispatcher::Crew::Crew(std::unique_ptr<StoreProvider> own, StoreProvider* given,
       options_(completed(provider_, options)),
       step_threads_(step_threads),
       asks_first_(given != nullptr),
-      ready_max_(ready_stores_per_worker * options.worker_count),
+      cold_max_(cold_stores_per_worker * options.worker_count),
       schedule_(limits, strategy_of(options)) {}
 
 Dispatcher::Crew::~Crew() { close(); }
@@ -79,6 +88,17 @@ std::vector<ServedStorePtr> Dispatcher::Crew::served() const {
 
 void Dispatcher::Crew::start() {
     started_ = true;
+    try {
+        start_threads();
+        subscription_ = provider_.subscribe([this] { follow_provider(); });
+        follow_provider();
+    } catch (...) {
+        close();
+        throw;
+    }
+}
+
+void Dispatcher::Crew::start_threads() {
     workers_ = std::make_unique<WorkerPool>(options_.worker_count, [this] { return work(); });
     bells_ = std::make_unique<BellWatch>(
         BellWatch::Calls{.rung = [](ServedStore& store) { store.core->nudge(); },
@@ -86,8 +106,6 @@ void Dispatcher::Crew::start() {
                                           const std::string& error) { bell_broke(store, error); }});
     for (std::size_t i = 0; i < step_threads_; ++i)
         threads_.emplace_back([this](const std::stop_token& stop) { take_steps(stop); });
-    subscription_ = provider_.subscribe([this] { follow_provider(); });
-    follow_provider();
 }
 
 void Dispatcher::Crew::follow_provider() {
@@ -109,14 +127,19 @@ void Dispatcher::Crew::follow_provider() {
         try {
             serve(number, store);
         } catch (const std::exception& error) {
-            if (options_.observer != nullptr)
-                options_.observer->observe({.kind = EventKind::store_failed,
-                                            .queue = options_.queue,
-                                            .store = store->id(),
-                                            .error = error.what(),
-                                            .operation = "start"});
+            tell_failure(*store, "start", error.what());
         }
     }
+}
+
+void Dispatcher::Crew::tell_failure(const Store& store, std::string_view operation,
+                                    std::string_view error) const {
+    if (options_.observer == nullptr) return;
+    options_.observer->observe({.kind = EventKind::store_failed,
+                                .queue = options_.queue,
+                                .store = store.id(),
+                                .error = error,
+                                .operation = operation});
 }
 
 void Dispatcher::Crew::serve(std::uint64_t number, const StorePtr& store) {
@@ -141,6 +164,9 @@ void Dispatcher::Crew::serve(std::uint64_t number, const StorePtr& store) {
     {
         const base::MutexLock lock(mutex_);
         for (const std::string& topic : paused_) core->pause(topic);
+        if (const auto here = paused_in_.find(store->id()); here != paused_in_.end()) {
+            for (const std::string& topic : here->second) core->pause(topic);
+        }
         stores_.emplace(number, served);
         schedule_.add(number, store->id());
         for (const Step step : {Step::settle, Step::keep, Step::claim})
@@ -159,6 +185,7 @@ void Dispatcher::Crew::begin_to_leave(const ServedStorePtr& store) {
     store->leaving = true;
     store->store->detach(options_.queue, *store->core);
     store->core->begin_close();
+    note_cold(*store, false);
     end_new_work(*store);
     wake(store->number, Step::leave, Instant::min());
 }
@@ -212,14 +239,14 @@ void Dispatcher::Crew::close() {
         store->core->begin_close();
         end_new_work(*store);
     }
-    bells_->stop();
+    if (bells_ != nullptr) bells_->stop();
     wait_for_new_work_to_end();
     if (!all_served(&DispatchCore::idle, options_.drain_timeout)) {
         for (const ServedStorePtr& store : all) store->core->request_stop_of_handlers();
         workers_->stop();
         all_served(&DispatchCore::idle, options_.drain_timeout);
     }
-    workers_->stop();
+    if (workers_ != nullptr) workers_->stop();
     all_served(&DispatchCore::all_settled, std::max(options_.drain_timeout, settle_time_min));
     for (std::jthread& thread : threads_) thread.request_stop();
     threads_.clear();
@@ -238,11 +265,30 @@ void Dispatcher::Crew::pause(const std::string& topic) {
 }
 
 void Dispatcher::Crew::resume(const std::string& topic) {
+    std::set<std::string> still;  // stores in which it stays paused
     {
         const base::MutexLock lock(mutex_);
         paused_.erase(topic);
+        for (const auto& [id, topics] : paused_in_)
+            if (topics.contains(topic)) still.insert(id);
     }
-    for (const ServedStorePtr& store : served()) store->core->resume(topic);
+    for (const ServedStorePtr& store : served())
+        if (!still.contains(store->store->id())) store->core->resume(topic);
+}
+
+void Dispatcher::Crew::pause_in(const std::string& store_id, std::set<std::string> topics) {
+    std::vector<std::string> gone;
+    {
+        const base::MutexLock lock(mutex_);
+        for (const std::string& topic : paused_in_[store_id])
+            if (!topics.contains(topic) && !paused_.contains(topic)) gone.push_back(topic);
+        paused_in_[store_id] = topics;
+    }
+    for (const ServedStorePtr& store : served()) {
+        if (store->store->id() != store_id) continue;
+        for (const std::string& topic : topics) store->core->pause(topic);
+        for (const std::string& topic : gone) store->core->resume(topic);
+    }
 }
 
 void Dispatcher::Crew::nudge() {

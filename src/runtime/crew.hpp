@@ -50,6 +50,7 @@ public:
 
     void pause(const std::string& topic);
     void resume(const std::string& topic);
+    void pause_in(const std::string& store_id, std::set<std::string> topics);
     void nudge();
     DispatcherStatus status() const;
     const OwnerToken& owner() const { return options_.owner; }
@@ -60,10 +61,13 @@ private:
 
     std::vector<ServedStorePtr> served() const;
 
+    void start_threads();
     // Serves the stores that the provider has now, and lets go of the others.
     void follow_provider();
     void serve(std::uint64_t number, const StorePtr& store);
     void begin_to_leave(const ServedStorePtr& store);
+    // Tells of something that does not speak against the store's other steps.
+    void tell_failure(const Store& store, std::string_view operation, std::string_view error) const;
     void end_new_work(const ServedStore& store);
 
     void wake(std::uint64_t store, Step step, Instant at);
@@ -84,6 +88,7 @@ private:
     void bell_broke(ServedStore& store, const std::string& error);
 
     bool work();
+    void note_cold(ServedStore& store, bool waits);
 
     void wait_for_new_work_to_end();
     bool all_served(bool (DispatchCore::*holds)() const, Duration timeout) const;
@@ -93,8 +98,9 @@ private:
     StoreProvider& provider_;
     const DispatcherOptions options_;
     const std::size_t step_threads_;
-    const bool asks_first_;        // whether there is anything, before it claims
-    const std::size_t ready_max_;  // nothing is claimed while so many stores have work at hand
+    const bool asks_first_;  // whether there is anything, before it claims
+    // Nothing is claimed while so many stores have something at hand that was claimed.
+    const std::size_t cold_max_;
     const std::shared_ptr<Routes> routes_ = std::make_shared<Routes>();
     std::vector<std::shared_ptr<Interceptor>> interceptors_;
     bool started_ = false;
@@ -110,7 +116,9 @@ private:
     mutable base::Mutex mutex_;
     Schedule schedule_ POSTROOM_GUARDED_BY(mutex_);
     std::map<std::uint64_t, ServedStorePtr> stores_ POSTROOM_GUARDED_BY(mutex_);
-    std::set<std::string> paused_ POSTROOM_GUARDED_BY(mutex_);
+    std::set<std::string> paused_ POSTROOM_GUARDED_BY(mutex_);  // in all stores
+    std::map<std::string, std::set<std::string>> paused_in_
+        POSTROOM_GUARDED_BY(mutex_);  // in one, by its id
     bool leading_ POSTROOM_GUARDED_BY(mutex_) = false;
     bool called_ POSTROOM_GUARDED_BY(mutex_) = false;  // the leader
     Instant leader_sleeps_until_ POSTROOM_GUARDED_BY(mutex_){};

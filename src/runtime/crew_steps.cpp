@@ -11,7 +11,8 @@ namespace {
 
 // Even a leader that could sleep for ever looks again now and then.
 constexpr Duration sleep_max = std::chrono::seconds{30};
-constexpr Duration bell_repair_pause = std::chrono::seconds{1};
+constexpr Duration bell_repair_pause = std::chrono::seconds{1};  // doubled each time
+constexpr Duration bell_repair_pause_max = std::chrono::minutes{1};
 constexpr Duration leave_look_interval = std::chrono::milliseconds{20};
 // The database's clock may have coarser steps than ours.
 constexpr Duration due_margin = std::chrono::milliseconds{2};
@@ -34,7 +35,7 @@ void Dispatcher::Crew::take_steps(const std::stop_token& stop) {
     base::MutexLock lock(mutex_);
     while (!stop.stop_requested()) {
         const Instant now = monotonic_clock().now();
-        const std::optional<Schedule::Pick> pick = schedule_.next(now, ready_.size() < ready_max_);
+        const std::optional<Schedule::Pick> pick = schedule_.next(now, ready_.cold() < cold_max_);
         if (pick) {
             ServedStorePtr store = stores_.at(pick->store);
             if (!leading_) followers_.notify_one();
@@ -78,6 +79,7 @@ ServedStorePtr Dispatcher::Crew::finish_step(const Schedule::Pick& pick,
         return nullptr;
     }
     schedule_.remove(pick.store);
+    ready_.set_cold(*stores_.at(pick.store), false);
     const auto found = stores_.find(pick.store);
     ServedStorePtr gone = std::move(found->second);
     stores_.erase(found);
@@ -117,7 +119,11 @@ Schedule::Report Dispatcher::Crew::take_step(const ServedStorePtr& store, Step s
 Instant Dispatcher::Crew::claim(ServedStore& store, Instant now) {
     if (const std::optional<Instant> quiet = quiet_until(store, now)) return *quiet;
     if (store.quiet.exchange(false)) wake(store.number, Step::tend, now + options_.reap_interval);
-    return store.core->claim_step(now, store.stop.get_token());
+    const Instant next = store.core->claim_step(now, store.stop.get_token());
+    if (store.core->last_claimed() > 0) note_cold(store, true);
+    // A worker may have taken all of it before that was noted.
+    if (!store.core->has_cold()) note_cold(store, false);
+    return next;
 }
 
 // Most rings are for nothing, our own settles among them, and a claim is a lot of work where the
@@ -143,6 +149,8 @@ Instant Dispatcher::Crew::tend(ServedStore& store, Instant now) {
     return store.quiet ? std::max(next, now + options_.purge_interval) : next;
 }
 
+// A bell that cannot listen, perhaps because the budget has no connection for it, makes no suspect
+// of its store: polling finds the messages.
 Instant Dispatcher::Crew::listen(const ServedStorePtr& store) {
     store->heard_all = false;
     try {
@@ -151,9 +159,12 @@ Instant Dispatcher::Crew::listen(const ServedStorePtr& store) {
         // From this look on nothing is missed; what came before it is claimed below.
         store->bell->look();
     } catch (const std::exception& error) {
-        if (!store->leaving) store->core->store_failed("listen", error.what());
-        return monotonic_clock().now() + bell_repair_pause;
+        if (!store->leaving) tell_failure(*store->store, "listen", error.what());
+        store->listen_pause =
+            std::clamp(2 * store->listen_pause, bell_repair_pause, bell_repair_pause_max);
+        return monotonic_clock().now() + store->listen_pause;
     }
+    store->listen_pause = {};
     if (!store->forecast) store->forecast = store->bell->forecast();
     store->heard_all = store->forecast != nullptr;  // before the watch can find that it broke
     bells_->add(store);
@@ -164,7 +175,7 @@ Instant Dispatcher::Crew::listen(const ServedStorePtr& store) {
 
 void Dispatcher::Crew::bell_broke(ServedStore& store, const std::string& error) {
     store.heard_all = false;
-    store.core->store_failed("listen", error);
+    tell_failure(*store.store, "listen", error);
     store.core->nudge();
     wake(store.number, Step::listen, monotonic_clock().now() + bell_repair_pause);
 }
@@ -185,16 +196,24 @@ Instant Dispatcher::Crew::leave(ServedStore& store, Instant now) {
 bool Dispatcher::Crew::work() {
     const ReadyStores::Turn turn = ready_.next();
     if (turn.store == nullptr) return false;
-    if (std::optional<Work> work = turn.store->core->take(monotonic_clock().now())) {
+    std::optional<Work> work = turn.store->core->take(monotonic_clock().now());
+    if (turn.store->cold && (!work || !turn.store->core->has_cold())) note_cold(*turn.store, false);
+    if (work) {
         turn.store->core->run(std::move(*work));
-        return true;
-    }
-    ready_.rest(turn);
-    if (ready_.size() < ready_max_ && ready_.size() + 2 >= ready_max_) {
-        const base::MutexLock lock(mutex_);
-        call_leader(Instant::min());
+    } else {
+        ready_.rest(turn);
     }
     return true;
+}
+
+// Nothing is claimed while many stores have something at hand that was claimed; when there are
+// fewer, the leader is told.
+void Dispatcher::Crew::note_cold(ServedStore& store, bool waits) {
+    const std::size_t before = ready_.cold();
+    ready_.set_cold(store, waits);
+    if (waits || before < cold_max_ || ready_.cold() >= cold_max_) return;
+    const base::MutexLock lock(mutex_);
+    call_leader(Instant::min());
 }
 
 }  // namespace postroom

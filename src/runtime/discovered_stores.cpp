@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <list>
 #include <map>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -8,6 +9,7 @@
 #include "postroom/discovery.hpp"
 #include "runtime/loop.hpp"
 #include "runtime/monotonic_clock.hpp"
+#include "runtime/store_openers.hpp"
 #include "tenancy/store_set.hpp"
 
 namespace postroom {
@@ -70,18 +72,14 @@ public:
         const base::MutexLock lock(refresh_mutex_);
         StoreSet::Change change;
         try {
-            change = set_.update(discover(), open_);
+            change = set_.update(discover());
         } catch (const std::exception& error) {
             tell_failure("", "discover", error.what());
             return false;
         }
-        for (const StoreSet::Failure& failure : change.failures)
-            tell_failure(failure.id, "open", failure.error);
-        if (change.any) {
-            publish();
-            listeners_->tell();
-        }
-        return change.failures.empty();
+        // What went is let go of before anything that may take long.
+        if (change.removed) publish();
+        return open_all(change.missing);
     }
 
     std::vector<StorePtr> stores() const {
@@ -107,7 +105,33 @@ private:
         return found;
     }
 
+    // Several at a time, and what is open is served while others keep their openers waiting.
+    bool open_all(const std::vector<StoreSet::Missing>& missing) POSTROOM_REQUIRES(refresh_mutex_) {
+        StoreOpeners openers(missing, open_, stop_.get_token());
+        bool all = true;
+        while (const std::optional<std::vector<StoreOpeners::Result>> results = openers.next()) {
+            bool any = false;
+            for (const StoreOpeners::Result& result : *results) {
+                if (result.store != nullptr) {
+                    set_.add(*result.of, result.store);
+                    any = true;
+                } else {
+                    any = set_.failed(*result.of) || any;
+                    tell_failure(result.of->database.id, "open", result.error);
+                    all = false;
+                }
+            }
+            if (any) publish();
+        }
+        return all;
+    }
+
     void publish() POSTROOM_REQUIRES(refresh_mutex_) {
+        exchange_stores();
+        listeners_->tell();
+    }
+
+    void exchange_stores() POSTROOM_REQUIRES(refresh_mutex_) {
         // What goes may end with these, which takes a while: outside of the mutex.
         std::vector<StorePtr> stores = set_.stores();
         std::map<std::string, StorePtr, std::less<>> by_id;

@@ -69,6 +69,9 @@ void Dispatcher::start() {
 void Dispatcher::close() { crew_->close(); }
 void Dispatcher::pause(const std::string& topic) { crew_->pause(topic); }
 void Dispatcher::resume(const std::string& topic) { crew_->resume(topic); }
+void Dispatcher::pause_in(const std::string& store_id, std::set<std::string> topics) {
+    crew_->pause_in(store_id, std::move(topics));
+}
 void Dispatcher::nudge() { crew_->nudge(); }
 DispatcherStatus Dispatcher::status() const { return crew_->status(); }
 const OwnerToken& Dispatcher::owner() const { return crew_->owner(); }

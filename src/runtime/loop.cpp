@@ -8,7 +8,7 @@ namespace postroom {
 namespace {
 
 // Even a step that wants to sleep for ever looks again now and then.
-constexpr Duration sleep_max = std::chrono::seconds{30};
+constexpr Duration loop_sleep_max = std::chrono::seconds{30};
 
 }  // namespace
 
@@ -38,7 +38,7 @@ void Loop::run(const std::stop_token& stop) {
         const Instant next = step_(clock_.now(), stop);
         const Instant now = clock_.now();
         if (next <= now) continue;
-        const Duration sleep = std::min(next - now, sleep_max);
+        const Duration sleep = std::min(next - now, loop_sleep_max);
         base::MutexLock lock(mutex_);
         woken_.wait_for(lock, stop, sleep, [this]() POSTROOM_REQUIRES(mutex_) { return wake_; });
     }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <deque>
+#include <utility>
 
 #include "base/mutex.hpp"
 #include "runtime/served_store.hpp"
@@ -25,7 +26,6 @@ public:
         ++store->calls;
         if (std::exchange(store->listed, true)) return;
         queue_.push_back(store);
-        size_ = queue_.size();
     }
 
     // The next in turn; empty when there is none.
@@ -45,15 +45,22 @@ public:
         if (turn.store->calls != turn.call || !turn.store->listed) return;
         turn.store->listed = false;
         queue_.erase(std::find(queue_.begin(), queue_.end(), turn.store));
-        size_ = queue_.size();
     }
 
-    std::size_t size() const { return size_; }
+    // Whether something that was claimed from it waits; what writers hand over does not count.
+    void set_cold(ServedStore& store, bool waits) {
+        const base::MutexLock lock(mutex_);
+        if (store.cold.exchange(waits) == waits) return;
+        cold_ = waits ? cold_ + 1 : cold_ - 1;
+    }
+
+    // How many stores have something that was claimed.
+    std::size_t cold() const { return cold_; }
 
 private:
     base::Mutex mutex_;
     std::deque<ServedStorePtr> queue_ POSTROOM_GUARDED_BY(mutex_);
-    std::atomic<std::size_t> size_{0};
+    std::atomic<std::size_t> cold_{0};
 };
 
 }  // namespace postroom

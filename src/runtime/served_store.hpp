@@ -23,6 +23,7 @@ struct ServedStore {
 
     // Of the thread that takes the listen step, and of BellWatch while it watches; never both.
     std::unique_ptr<Doorbell> bell{};
+    Duration listen_pause{};  // of the listen step: after it failed
     // Of the first bell; written by its listen step, and constant once heard_all was true.
     Doorbell::Forecast forecast{};
 
@@ -37,6 +38,7 @@ struct ServedStore {
     // ReadyStores'.
     std::uint64_t calls = 0;
     bool listed = false;
+    std::atomic<bool> cold{false};  // anybody may look
 };
 
 using ServedStorePtr = std::shared_ptr<ServedStore>;

@@ -27,6 +27,11 @@ public:
         return out;
     }
 
+    // Of one statement.
+    Unit unit(const std::string& source, Queue queue) const {
+        return unit(UnitText{.statements = {source}}, queue);
+    }
+
     QueueUnits queue(const QueueTexts& t, Queue q) const {
         return {.claim = unit(t.claim, q),
                 .ack = unit(t.ack, q),
@@ -35,6 +40,7 @@ public:
                 .extend = unit(t.extend, q),
                 .reap = unit(t.reap, q),
                 .redrive = unit(t.redrive, q),
+                .hold = unit(t.hold, q),
                 .purge = unit(t.purge, q),
                 .counts = unit(t.counts, q),
                 .claimable_in = unit(t.claimable_in, q),
@@ -57,11 +63,18 @@ CompiledDialect::CompiledDialect(const Dialect& dialect, const Names& names) {
     insert_many = c.unit(dialect.outbox.insert_many, Queue::outbox);
     enqueue = c.unit(dialect.outbox.enqueue, Queue::outbox);
     if (!dialect.outbox.statement.empty())
-        statement = c.unit(UnitText{.statements = {dialect.outbox.statement}}, Queue::outbox);
+        statement = c.unit(dialect.outbox.statement, Queue::outbox);
     receive = c.unit(dialect.inbox.receive, Queue::inbox);
     see = c.unit(dialect.inbox.see, Queue::inbox);
     mark = c.unit(dialect.inbox.mark, Queue::inbox);
-    now = c.unit(UnitText{.statements = {dialect.now}}, Queue::outbox);
+    paused_topics = c.unit(dialect.pause.list, Queue::outbox);
+    pause_topic = c.unit(dialect.pause.pause, Queue::outbox);
+    resume_topic = c.unit(dialect.pause.resume, Queue::outbox);
+    for (ExamText exam : dialect.exams) {
+        exam.text = c.text(exam.text, Queue::outbox);
+        exams.push_back(std::move(exam));
+    }
+    now = c.unit(dialect.now, Queue::outbox);
 }
 
 }  // namespace postroom::sql

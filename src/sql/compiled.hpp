@@ -6,7 +6,7 @@
 namespace postroom::sql {
 
 struct QueueUnits {
-    Unit claim, ack, retry, fail, extend, reap, redrive, purge, counts, claimable_in;
+    Unit claim, ack, retry, fail, extend, reap, redrive, hold, purge, counts, claimable_in;
     std::vector<std::string> find;  // texts with names put in; the store adds conditions
     std::string blocking;           // one of them
 };
@@ -17,6 +17,8 @@ struct CompiledDialect {
     Unit insert, insert_many, enqueue;
     Unit statement;  // of one statement, or none: insert will do
     Unit receive, see, mark;
+    Unit paused_topics, pause_topic, resume_topic;
+    std::vector<ExamText> exams;  // with names put in
     Unit now;
 
     CompiledDialect(const Dialect& dialect, const Names& names);

@@ -18,27 +18,49 @@ ConnectionBudget::Ledger::Ledger(std::size_t connections_max)
       ordinary_max_(connections_max - std::max<std::size_t>(1, connections_max / essential_share)) {
 }
 
-bool ConnectionBudget::Ledger::may_take(const Part& part) const {
-    return part.on_loan < part.connections_max && (open_ < limit(part) || !idle_.empty());
+// What is kept for the essential ones is theirs also while they leave it idle.
+bool ConnectionBudget::Ledger::has_room(bool essential) const {
+    if (!essential && ordinary_open_ >= ordinary_max_) return ordinary_idle_ > 0;
+    return open_ < max_ || !idle_.empty();
 }
 
-std::unique_ptr<sql::Connection> ConnectionBudget::Ledger::take_idle_of(const Part& part) {
-    const auto found = std::find_if(idle_.rbegin(), idle_.rend(),
-                                    [&](const Idle& idle) { return idle.part == &part; });
-    if (found == idle_.rend()) return nullptr;
-    std::unique_ptr<sql::Connection> connection = std::move(found->connection);
-    idle_.erase(std::next(found).base());
+bool ConnectionBudget::Ledger::may_take(const Part& part) const {
+    return part.on_loan < part.connections_max && (part.idle > 0 || has_room(part.essential));
+}
+
+std::unique_ptr<sql::Connection> ConnectionBudget::Ledger::take_idle(Place place) {
+    std::unique_ptr<sql::Connection> connection = std::move(place->connection);
+    --place->part->idle;
+    if (!place->part->essential) --ordinary_idle_;
+    idle_.erase(place);
     return connection;
 }
 
-std::unique_ptr<sql::Connection> ConnectionBudget::Ledger::make_room(std::size_t limit) {
-    if (open_ < limit) {
-        open_peak_ = std::max(open_peak_, ++open_);
-        return nullptr;
+std::unique_ptr<sql::Connection> ConnectionBudget::Ledger::take_idle_of(Part& part) {
+    if (part.idle == 0) return nullptr;
+    const auto found = std::find_if(idle_.rbegin(), idle_.rend(),
+                                    [&](const Idle& idle) { return idle.part == &part; });
+    return take_idle(std::next(found).base());
+}
+
+std::unique_ptr<sql::Connection> ConnectionBudget::Ledger::make_room(bool essential) {
+    const bool full = !essential && ordinary_open_ >= ordinary_max_;
+    std::unique_ptr<sql::Connection> oldest;
+    if (full || open_ >= max_) {
+        const auto place = std::find_if(idle_.begin(), idle_.end(), [&](const Idle& idle) {
+            return !full || !idle.part->essential;
+        });
+        count_closed(place->part->essential, 1);
+        oldest = take_idle(place);
     }
-    std::unique_ptr<sql::Connection> oldest = std::move(idle_.front().connection);
-    idle_.pop_front();
+    open_peak_ = std::max(open_peak_, ++open_);
+    if (!essential) ++ordinary_open_;
     return oldest;
+}
+
+void ConnectionBudget::Ledger::count_closed(bool essential, std::size_t count) {
+    open_ -= count;
+    if (!essential) ordinary_open_ -= count;
 }
 
 std::optional<ConnectionBudget::Ledger::Loan> ConnectionBudget::Ledger::take(Part& part,
@@ -49,7 +71,7 @@ std::optional<ConnectionBudget::Ledger::Loan> ConnectionBudget::Ledger::take(Par
     if (!freed_.wait_for(lock, std::move(stop), wait, free)) return std::nullopt;
     ++part.on_loan;
     Loan loan{.connection = take_idle_of(part)};
-    if (loan.connection == nullptr) loan.displaced = make_room(limit(part));
+    if (loan.connection == nullptr) loan.displaced = make_room(part.essential);
     return loan;
 }
 
@@ -59,16 +81,18 @@ void ConnectionBudget::Ledger::give_back(Part& part,
         const base::MutexLock lock(mutex_);
         --part.on_loan;
         if (sound == nullptr) {
-            --open_;
+            count_closed(part.essential, 1);
         } else {
             idle_.push_back({.part = &part, .connection = std::move(sound)});
+            ++part.idle;
+            if (!part.essential) ++ordinary_idle_;
         }
     }
     // Those who wait are of different pools.
     freed_.notify_all();
 }
 
-void ConnectionBudget::Ledger::forget(const Part& part) {
+void ConnectionBudget::Ledger::forget(Part& part) {
     // Closing may take a while, so it is done outside; they count until then.
     std::list<Idle> closing;
     {
@@ -78,12 +102,14 @@ void ConnectionBudget::Ledger::forget(const Part& part) {
             if (at->part == &part) closing.splice(closing.end(), idle_, at);
             at = next;
         }
+        part.idle = 0;
+        if (!part.essential) ordinary_idle_ -= closing.size();
     }
     const std::size_t count = closing.size();
     closing.clear();
     {
         const base::MutexLock lock(mutex_);
-        open_ -= count;
+        count_closed(part.essential, count);
     }
     freed_.notify_all();
 }
@@ -92,9 +118,9 @@ bool ConnectionBudget::Ledger::reserve() {
     std::unique_ptr<sql::Connection> displaced;
     const base::MutexLock lock(mutex_);
     if (reserved_ >= max_ / reserved_share) return false;
-    if (open_ >= ordinary_max_ && idle_.empty()) return false;
+    if (!has_room(/*essential=*/false)) return false;
     ++reserved_;
-    displaced = make_room(ordinary_max_);
+    displaced = make_room(/*essential=*/false);
     return true;
 }
 
@@ -102,7 +128,7 @@ void ConnectionBudget::Ledger::unreserve() noexcept {
     {
         const base::MutexLock lock(mutex_);
         --reserved_;
-        --open_;
+        count_closed(/*essential=*/false, 1);
     }
     freed_.notify_all();
 }

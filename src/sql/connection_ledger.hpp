@@ -26,11 +26,12 @@ public:
 
     explicit Ledger(std::size_t connections_max);
 
-    // One pool's part. Its counter belongs to the ledger's mutex.
+    // One pool's part. Its counters belong to the ledger's mutex.
     struct Part {
         std::size_t connections_max = 0;
         bool essential = false;  // may use what is kept back from the others
         std::size_t on_loan = 0;
+        std::size_t idle = 0;
     };
 
     // An idle connection of `part`, or room for a new one.
@@ -46,7 +47,7 @@ public:
     void give_back(Part& part, std::unique_ptr<sql::Connection> sound) noexcept;
 
     // Closes what is idle of `part`, which ends.
-    void forget(const Part& part);
+    void forget(Part& part);
 
     // Room for a connection that is not of a pool; false: there is none.
     bool reserve();
@@ -58,15 +59,19 @@ public:
 
 private:
     struct Idle {
-        const Part* part = nullptr;
+        Part* part = nullptr;
         std::unique_ptr<sql::Connection> connection{};
     };
+    using Place = std::list<Idle>::iterator;
 
-    std::size_t limit(const Part& part) const { return part.essential ? max_ : ordinary_max_; }
+    // Whether make_room() can, for one that is essential or for one that is not.
+    bool has_room(bool essential) const POSTROOM_REQUIRES(mutex_);
     bool may_take(const Part& part) const POSTROOM_REQUIRES(mutex_);
-    std::unique_ptr<sql::Connection> take_idle_of(const Part& part) POSTROOM_REQUIRES(mutex_);
+    std::unique_ptr<sql::Connection> take_idle_of(Part& part) POSTROOM_REQUIRES(mutex_);
+    std::unique_ptr<sql::Connection> take_idle(Place place) POSTROOM_REQUIRES(mutex_);
     // Counts one more; with none to spare, the one that is returned has to go.
-    std::unique_ptr<sql::Connection> make_room(std::size_t limit) POSTROOM_REQUIRES(mutex_);
+    std::unique_ptr<sql::Connection> make_room(bool essential) POSTROOM_REQUIRES(mutex_);
+    void count_closed(bool essential, std::size_t count) POSTROOM_REQUIRES(mutex_);
 
     const std::size_t max_;
     const std::size_t ordinary_max_;
@@ -74,7 +79,9 @@ private:
     mutable base::Mutex mutex_;
     base::CondVar freed_;
     std::list<Idle> idle_ POSTROOM_GUARDED_BY(mutex_);  // the longest idle first
+    std::size_t ordinary_idle_ POSTROOM_GUARDED_BY(mutex_) = 0;
     std::size_t open_ POSTROOM_GUARDED_BY(mutex_) = 0;
+    std::size_t ordinary_open_ POSTROOM_GUARDED_BY(mutex_) = 0;  // of them; the rest is essential
     std::size_t open_peak_ POSTROOM_GUARDED_BY(mutex_) = 0;
     std::size_t reserved_ POSTROOM_GUARDED_BY(mutex_) = 0;
 };

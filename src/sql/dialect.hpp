@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "postroom/transaction.hpp"
+#include "sql/foreign_table.hpp"
 #include "sql/migration.hpp"
 #include "sql/names.hpp"
 #include "sql/statement.hpp"
@@ -68,6 +69,11 @@ struct QueueTexts {
     // Rows: one, how many.
     UnitText redrive;
 
+    // :seqs, :nonces, :owner, :lease_id, :lease_us
+    // Leases these messages, dead or ready, of which nobody holds a lease that stands, so that an
+    // ack in the same transaction removes them. No claim comes in between.
+    UnitText hold;
+
     // :older_us, :window_us (of idempotency keys), :batch
     // One batch, under a lock of its own; never waits for another purger. Rows: how many went
     // (several rows add up), 1 if another purger was at work.
@@ -116,6 +122,26 @@ struct OutboxTexts {
     std::string statement{};
 };
 
+// The topics that are paused, in the names of the outbox.
+struct PauseTexts {
+    // Rows: topic, since when.
+    std::string list = "SELECT topic, paused_at FROM {paused} ORDER BY topic";
+    // :topic. Nothing happens when it is there already.
+    std::string pause = "INSERT INTO {paused} (topic) VALUES (:topic) ON CONFLICT DO NOTHING";
+    // :topic
+    std::string resume = "DELETE FROM {paused} WHERE topic = :topic";
+};
+
+// One look at the health of the database.
+struct ExamText {
+    std::string check;
+    // Rows: ok, warning or bad; a sentence. No row: nothing to say. With `unwanted`: the rows of an
+    // EXPLAIN, and it is a warning when one has that in it.
+    std::string text;
+    std::string unwanted{};
+    std::string before{};  // a statement to run first, in the same transaction
+};
+
 struct InboxTexts {
     // :nonce, :source, :message_id, :topic, :payload, :hash, :content_type, :headers,
     // :ordering_key, :due_time, :expires_at, :priority, :max_attempts, :revive. See Store::receive.
@@ -140,6 +166,9 @@ struct Dialect {
     QueueTexts inbox_queue;
     OutboxTexts outbox;
     InboxTexts inbox;
+    PauseTexts pause{};
+    ForeignTexts foreign{};
+    std::vector<ExamText> exams{};
 
     std::string now;  // one statement; rows: one, the time
 

@@ -52,6 +52,7 @@ SqlStore::SqlStore(const Backend& backend, const OpenOptions& options)
       in_array_(backend.dialect.in_array),
       render_(backend.dialect.render),
       units_(backend.dialect, Names(options)),
+      foreign_(backend.dialect.foreign),
       doorbell_(backend.doorbell),
       runner_(backend, options, this),
       keeper_(backend, one_connection(options), this, /*essential=*/true) {}

@@ -6,19 +6,22 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/random.hpp"
+#include "postroom/store_controls.hpp"
+#include "postroom/table_adoption.hpp"
 #include "sql/backend.hpp"
 #include "sql/compiled.hpp"
 #include "sql/runner.hpp"
 
 namespace postroom::sql {
 
-class SqlStore final : public Store {
+class SqlStore final : public Store, public StoreControls, public TableAdoption {
 public:
     SqlStore(const Backend& backend, const OpenOptions& options);
 
@@ -49,8 +52,22 @@ public:
     Counts counts(Queue queue) override;
     std::unique_ptr<Doorbell> doorbell(Queue queue) override;
 
+    std::vector<PausedTopic> paused_topics() override;
+    void pause_topic(const std::string& topic) override;
+    void resume_topic(const std::string& topic) override;
+    std::uint64_t discard(Queue queue, std::span<const WorkItemId> ids) override;
+    std::vector<Finding> examine() override;
+
+    std::vector<std::string> columns_of(const std::string& table) override;
+    AdoptCounts count(const ForeignTable& table) override;
+    AdoptResult adopt(const AdoptRequest& request) override;
+    std::uint64_t backfill(const ForeignTable& table, std::uint32_t chunk) override;
+    std::uint64_t count_without_key(const ForeignTable& table) override;
+
 private:
     Duration claimable_in(Queue queue);
+    // Of the columns of somebody else's table, by name; none: there is no such table.
+    std::map<std::string, std::string> types_of(TxContext& tx, const std::string& table);
     std::vector<Settled> settle_once(TxContext* tx, Queue queue,
                                      std::span<const Settlement> settlements, bool keep_history);
     // Runs one unit and returns its single integer.
@@ -63,6 +80,7 @@ private:
     const std::string in_array_;
     SqlValue (*const render_)(const Value&);
     const CompiledDialect units_;
+    const ForeignTexts foreign_;
     const decltype(Backend::doorbell) doorbell_;
 
     // Synchronize themselves.

@@ -21,34 +21,54 @@ std::map<std::string, const DiscoveredDatabase*> by_id(
     return out;
 }
 
+}  // namespace
+
 StorePtr open_as(const DiscoveredDatabase& database, const OpenStore& open) {
     OpenOptions options = database.options;
     options.store_id = database.id;
     return open(database.url, options);
 }
 
-}  // namespace
-
-StoreSet::Change StoreSet::update(const std::vector<DiscoveredDatabase>& databases,
-                                  const OpenStore& open) {
+StoreSet::Change StoreSet::update(const std::vector<DiscoveredDatabase>& databases) {
     const std::map<std::string, const DiscoveredDatabase*> wanted = by_id(databases);
     Change change;
-    change.any = std::erase_if(members_, [&](const Member& member) {
-                     const auto found = wanted.find(member.database.id);
-                     return found == wanted.end() || *found->second != member.database;
-                 }) > 0;
+    change.removed = std::erase_if(members_, [&](const Member& member) {
+                         return !wanted.contains(member.database.id);
+                     }) > 0;
     std::set<std::string> kept;
-    for (const Member& member : members_) kept.insert(member.database.id);
-    for (const DiscoveredDatabase& database : databases) {
-        if (kept.contains(database.id)) continue;
-        try {
-            members_.push_back({.database = database, .store = open_as(database, open)});
-            change.any = true;
-        } catch (const std::exception& error) {
-            change.failures.push_back({.id = database.id, .error = error.what()});
-        }
+    for (Member& member : members_) {
+        member.outdated = *wanted.at(member.database.id) != member.database;
+        if (!member.outdated) kept.insert(member.database.id);
     }
+    for (const DiscoveredDatabase& database : databases)
+        if (!kept.contains(database.id))
+            change.missing.push_back({.database = database, .place = next_place_++});
+    std::stable_partition(
+        change.missing.begin(), change.missing.end(),
+        [&](const Missing& missing) { return !failed_.contains(missing.database.id); });
+    std::erase_if(failed_, [&](const std::string& id) { return !wanted.contains(id); });
     return change;
+}
+
+void StoreSet::add(const Missing& missing, StorePtr store) {
+    failed_.erase(missing.database.id);
+    remove_outdated(missing.database.id);
+    const auto behind = std::upper_bound(
+        members_.begin(), members_.end(), missing.place,
+        [](std::uint64_t place, const Member& member) { return place < member.place; });
+    members_.insert(
+        behind, {.database = missing.database, .store = std::move(store), .place = missing.place});
+}
+
+bool StoreSet::failed(const Missing& missing) {
+    failed_.insert(missing.database.id);
+    return remove_outdated(missing.database.id);
+}
+
+bool StoreSet::remove_outdated(const std::string& id) {
+    return std::erase_if(members_, [&](const Member& member) {
+               return member.outdated && member.database.id == id;
+           }) > 0;
 }
 
 std::vector<StorePtr> StoreSet::stores() const {

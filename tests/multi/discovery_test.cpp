@@ -165,6 +165,32 @@ TEST_F(Discovery, ADatabaseThatCannotBeOpenedDoesNotKeepTheOthersAwayAndIsTriedA
     EXPECT_TRUE(eventually([&] { return stores.find("broken") != nullptr; }));
 }
 
+// Goal: databases that do not answer while they are opened hold up neither the others that came
+// with them nor those that went.
+TEST_F(Discovery, DatabasesThatHangWhileTheyAreOpenedHoldUpNobodyElse) {
+    std::atomic<bool> answers = false;
+    std::atomic<int> hanging = 0;
+    discovery.set({sqlite("a"), sqlite("b")});
+    DiscoveredStores stores(discovery, {}, [&](const std::string& url, const OpenOptions& options) {
+        if (options.store_id.starts_with("slow")) {
+            ++hanging;
+            while (!answers) std::this_thread::sleep_for(1ms);
+        }
+        return open_store(url, options);
+    });
+    discovery.set({sqlite("slow-1"), sqlite("slow-2"), sqlite("a"), sqlite("c"), sqlite("d")});
+    std::jthread refresh([&] { EXPECT_TRUE(stores.refresh()); });
+    EXPECT_TRUE(eventually([&] {
+        return hanging == 2 && stores.find("c") != nullptr && stores.find("d") != nullptr;
+    }));
+    EXPECT_EQ(stores.find("b"), nullptr);
+    answers = true;
+    refresh.join();
+    std::vector<std::string> ids;
+    for (const StorePtr& store : stores.stores()) ids.push_back(store->id());
+    EXPECT_EQ(ids, (std::vector<std::string>{"a", "slow-1", "slow-2", "c", "d"}));
+}
+
 TEST_F(Discovery, StoresThatComeAndGoUnderLoadLoseNothing) {
     discovery.set({sqlite("a"), sqlite("b")});
     DiscoveredStores stores(discovery);

@@ -1,12 +1,16 @@
 // One dispatcher over databases on two engines.
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <atomic>
 #include <set>
+#include <stdexcept>
+#include <system_error>
 #include <thread>
 
 #include "multi/tenants.hpp"
+#include "postroom/error.hpp"
 #include "postroom/inbox.hpp"
 #include "postroom/log.hpp"
 #include "postroom/router.hpp"
@@ -265,6 +269,36 @@ TEST_F(ManyStores, ThousandsOfMessagesFromManyThreadsOverTwoEnginesAreDeliveredE
     }));
     dispatcher.close();
     for (const auto& [what, times] : seen) EXPECT_EQ(times, 1) << what;
+}
+
+TEST_F(ManyStores, OptionsThatNoStoreWouldAllowAreRefusedBeforeThereIsOne) {
+    FixedStores none(std::vector<StorePtr>{});
+    DispatcherOptions options = quick();
+    options.worker_count = 0;
+    EXPECT_THROW(Dispatcher(none, options), std::out_of_range);
+    options = quick();
+    options.batch = 0;
+    EXPECT_THROW(Dispatcher(none, options), std::out_of_range);
+    options = quick();
+    options.lease = 48h;  // a store may allow that
+    Dispatcher dispatcher(none, options);
+}
+
+// Goal: a dispatcher that could not start can be closed. Method: no descriptor is left.
+TEST_F(ManyStores, AStartThatFailsLeavesNothingRunning) {
+    const StorePtr store = std::make_shared<MemoryStore>(OpenOptions{.store_id = "a"});
+    FixedStores stores({store});
+    Dispatcher dispatcher(stores, quick());
+    handle(dispatcher);
+    rlimit limit{};
+    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
+    const rlimit none{.rlim_cur = 0, .rlim_max = limit.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+    EXPECT_THROW(dispatcher.start(), std::system_error);
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &limit), 0);
+    EXPECT_THROW(dispatcher.start(), Error) << "there is one start only";
+    dispatcher.close();
+    EXPECT_EQ(dispatcher.status().stores, 0U);
 }
 
 }  // namespace

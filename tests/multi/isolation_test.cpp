@@ -112,6 +112,102 @@ TEST_F(Isolation, ManyStoresThatFailLeaveTheOthersTheirThreads) {
     EXPECT_GT(ear.count(EventKind::store_failed, "down-0", "claim"), 0U);
 }
 
+// Cannot be listened to, as one for whose bell the budget has no connection. Its claims wait a
+// little for those of others.
+class Deaf final : public ForwardingStore {
+public:
+    struct Meeting {
+        std::mutex mutex{};
+        std::condition_variable came{};
+        int inside = 0;
+        int most = 0;
+    };
+    Deaf(Store& inner, Meeting& meeting) : ForwardingStore(inner), meeting_(meeting) {}
+
+    std::vector<Message> claim(Queue queue, const ClaimRequest& request,
+                               std::stop_token stop) override {
+        {
+            std::unique_lock lock(meeting_.mutex);
+            meeting_.most = std::max(meeting_.most, ++meeting_.inside);
+            meeting_.came.notify_all();
+            meeting_.came.wait_for(lock, 300ms, [&] { return meeting_.most > 2; });
+            --meeting_.inside;
+        }
+        return ForwardingStore::claim(queue, request, stop);
+    }
+    std::unique_ptr<Doorbell> doorbell(Queue) override {
+        class Broken final : public Doorbell {
+            void ring() noexcept override {}
+            bool wait(Duration, std::stop_token) override { return false; }
+            void listen(std::stop_token) override {
+                throw Error(ErrorKind::unavailable, "no connection left");
+            }
+        };
+        return std::make_unique<Broken>();
+    }
+
+private:
+    Meeting& meeting_;
+};
+
+// Goal: a store is no suspect for want of a bell. Method: more of them than suspects may have
+// threads are polled at the same time.
+TEST_F(Isolation, StoresWhoseBellsCannotListenArePolledLikeAnyOther) {
+    std::vector<std::unique_ptr<MemoryStore>> inside;
+    std::vector<StorePtr> all;
+    Deaf::Meeting meeting;
+    for (int i = 0; i < 6; ++i) {
+        inside.push_back(memory("deaf-" + std::to_string(i)));
+        all.push_back(std::make_shared<Deaf>(*inside.back(), meeting));
+    }
+    FixedStores stores(all);
+    DispatcherOptions options = quick();
+    options.store_threads = 8;
+    Dispatcher dispatcher(stores, options);
+    handle(dispatcher);
+    dispatcher.start();
+    EXPECT_TRUE(eventually([&] {
+        for (const StorePtr& store : all)
+            if (ear.count(EventKind::store_failed, store->id(), "listen") == 0) return false;
+        return true;
+    }));
+    {
+        const std::lock_guard lock(meeting.mutex);
+        meeting.most = 0;
+    }
+    EXPECT_TRUE(eventually([&] {
+        const std::lock_guard lock(meeting.mutex);
+        return meeting.most > 2;
+    }));
+}
+
+// Goal: stores whose writers hand over more than the workers can do keep no other store from being
+// polled. Method: one worker, which is busy, and more such stores than it may have stores with
+// claimed messages.
+TEST_F(Isolation, WhatWritersHandOverKeepsNoOtherStoreFromBeingPolled) {
+    std::vector<StorePtr> all;
+    for (int i = 0; i < 6; ++i) all.push_back(memory("hot-" + std::to_string(i)));
+    all.push_back(open(sqlite("cold")));
+    FixedStores stores(all);
+    DispatcherOptions options = quick();
+    options.worker_count = 1;
+    Dispatcher dispatcher(stores, options);
+    std::atomic<bool> may_end = false;
+    dispatcher.on("t", [&](const Message& m, HandlerContext& context) {
+        while (!may_end) std::this_thread::sleep_for(1ms);
+        journal.note(context.store(), m.payload);
+    });
+    dispatcher.start();
+    for (int i = 0; i < 6; ++i)
+        for (int n = 0; n < 2; ++n) Outbox(*all[static_cast<std::size_t>(i)]).enqueue(message("m"));
+    ASSERT_TRUE(eventually([&] { return dispatcher.status().hot_depth >= 11; }));
+    const StorePtr elsewhere = open(sqlite("cold"));
+    Outbox(*elsewhere).enqueue(message("m"));
+    EXPECT_TRUE(eventually([&] { return dispatcher.status().cold_depth == 1; }));
+    may_end = true;
+    EXPECT_TRUE(eventually([&] { return journal.size() == 13; }));
+}
+
 TEST_F(Isolation, AServerThatIsAwayIsFoundAgainWhileTheFilesGoOn) {
     DiscoveredDatabase away = postgres("away");
     const StorePtr server = open(away);

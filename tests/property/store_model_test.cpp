@@ -116,8 +116,7 @@ TEST(StoreModel, TheSameHistoryGivesTheSameStatesOnEveryStore) {
     // Read by rapidcheck when it first checks something; what the caller sets wins, to repeat a
     // failure: RC_PARAMS="seed=... max_success=..." also looks for a shorter history, which takes
     // hundreds of trials and more time than a test run has.
-    const std::string parameters =
-        "noshrink=1 max_success=" + std::to_string(scaled(500, 40));
+    const std::string parameters = "noshrink=1 max_success=" + std::to_string(scaled(500, 40));
     setenv("RC_PARAMS", parameters.c_str(), 0);
     ASSERT_GE(world_makers().size(), 2U);
     EXPECT_TRUE(rc::check("same history, same states", [] {

@@ -96,6 +96,40 @@ TEST_F(ConnectionBudgetTest, RenewalsMayUseWhatIsKeptForThem) {
     EXPECT_EQ(budget->open_peak(), 4U);
 }
 
+TEST_F(ConnectionBudgetTest, WhatIsKeptForRenewalsIsNotTakenAwayWhileItIsIdle) {
+    const auto a = pool('a');
+    const auto b = pool('b');
+    const auto keeper = pool('k', /*essential=*/true);
+    keeper->acquire();
+    const PooledConnection first = a->acquire();
+    const PooledConnection second = a->acquire();
+    {
+        const PooledConnection third = b->acquire();
+        EXPECT_THROW(a->acquire(), Error);
+        EXPECT_FALSE(ReservedConnection::of(budget));
+    }
+    const PooledConnection third = a->acquire();
+    EXPECT_EQ(names(), "aaak") << "the idle one of an ordinary pool made room";
+    const PooledConnection renewal = keeper->acquire();
+    EXPECT_EQ(open.most, 4U);
+}
+
+TEST_F(ConnectionBudgetTest, RenewalsThatHaveMoreThanTheirShareMakeRoom) {
+    const auto a = pool('a');
+    const auto keeper = pool('k', /*essential=*/true);
+    {
+        const PooledConnection first = keeper->acquire();
+        const PooledConnection second = keeper->acquire();
+        const PooledConnection third = keeper->acquire();
+        const PooledConnection fourth = keeper->acquire();
+    }
+    const PooledConnection first = a->acquire();
+    const PooledConnection second = a->acquire();
+    const PooledConnection third = a->acquire();
+    EXPECT_EQ(names(), "aaak");
+    EXPECT_THROW(a->acquire(), Error);
+}
+
 TEST_F(ConnectionBudgetTest, APoolKeepsItsOwnLimitToo) {
     const auto a = pool('a', false, 1);
     const PooledConnection first = a->acquire();

@@ -16,9 +16,10 @@ CREATE TABLE IF NOT EXISTS `postroom_object` (
 )";
 
 // Of the session: changing a schema commits, so a lock of a transaction would not last. How long to
-// wait is decided by the limit for statements; it is released with the connection.
+// wait is decided by the limit for statements; it is released with the connection. NULL, for a
+// server that could not, is no lock either.
 const char* const migration_lock_text =
-    "SELECT GET_LOCK(CONCAT('postroom ', LEFT(SHA2(DATABASE(), 256), 32)), 3600)";
+    "SELECT COALESCE(GET_LOCK(CONCAT('postroom ', LEFT(SHA2(DATABASE(), 256), 32)), 3600), 0)";
 
 // Whose objects are ours is told by the applied migrations, "0001_queue_tables (outbox)": several
 // pairs of queues may share a database. One row for each column, since GROUP_CONCAT has a limit.
@@ -30,9 +31,9 @@ WITH queue AS (
     SELECT CONCAT(q.name, s.suffix) AS name
       FROM queue AS q
       JOIN (SELECT '' AS suffix UNION ALL SELECT '_live' UNION ALL SELECT '_waiting' UNION ALL SELECT '_lease'
-            UNION ALL SELECT '_turn' UNION ALL SELECT '_gate' UNION ALL SELECT '_done' UNION ALL SELECT '_key'
-            UNION ALL SELECT '_status' UNION ALL SELECT '_in_live' UNION ALL SELECT '_in_waiting'
-            UNION ALL SELECT '_in_done' UNION ALL SELECT '_in_key') AS s
+            UNION ALL SELECT '_key_lease' UNION ALL SELECT '_turn' UNION ALL SELECT '_gate'
+            UNION ALL SELECT '_done' UNION ALL SELECT '_key' UNION ALL SELECT '_status'
+            UNION ALL SELECT '_in_live' UNION ALL SELECT '_in_waiting' UNION ALL SELECT '_in_done' UNION ALL SELECT '_in_key' UNION ALL SELECT '_paused') AS s
 )
 SELECT CONCAT('table ', c.TABLE_NAME), CONCAT(COUNT(*), ' columns')
   FROM information_schema.COLUMNS AS c

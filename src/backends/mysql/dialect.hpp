@@ -8,4 +8,7 @@ namespace postroom::mysql {
 
 sql::Dialect make_dialect(const Capabilities& capabilities);
 
+sql::ForeignTexts foreign_texts();
+std::vector<sql::ExamText> exam_texts();
+
 }  // namespace postroom::mysql

@@ -29,22 +29,35 @@ enum Code : unsigned {
     locked_or_in_transaction = 1192,
     user_connections = 1203,
     lock_wait_timeout = 1205,
+    lock_table_full = 1206,
     deadlock = 1213,
     user_resources = 1226,
     running_read_only = 1290,
     wrong_value = 1292,
+    invalid_string = 1300,
     no_such_procedure = 1305,
     interrupted = 1317,
     wrong_string_value = 1366,
+    illegal_value = 1367,
+    wrong_value_for_function = 1411,
+    wrong_value_of_type = 1525,
     cannot_change_characteristics = 1568,
+    duplicate_entry_with_name = 1586,
+    out_of_range = 1690,
     read_only_transaction = 1792,
     read_only_mode = 1836,
+    overflow_in_cast = 1916,
+    illegal_in_conversion = 1918,
     killed = 1927,
     statement_timeout = 1969,
+    inconvertible_character = 1977,
     out_of_sync = 2014,
+    rolled_back_at_commit = 3101,
     session_killed = 3169,
     no_wait = 3572,
     execution_time = 3024,
+    inconvertible_string = 3854,
+    inconvertible_text = 3988,
     idle_for_too_long = 4031,
     client_errors = 2000,
     client_errors_end = 3000,
@@ -65,13 +78,33 @@ std::string_view hint_for(unsigned code) {
     }
 }
 
-// Their texts quote the value that was refused.
+// Their texts quote the value that was refused, which may be a part of a payload.
 bool quotes_values(unsigned code) {
-    return code == duplicate_entry || code == wrong_value || code == wrong_string_value;
+    switch (code) {
+        case duplicate_entry:
+        case duplicate_entry_with_name:
+        case wrong_value:
+        case invalid_string:
+        case wrong_string_value:
+        case illegal_value:
+        case wrong_value_for_function:
+        case wrong_value_of_type:
+        case out_of_range:
+        case overflow_in_cast:
+        case illegal_in_conversion:
+        case inconvertible_character:
+        case inconvertible_string:
+        case inconvertible_text:
+            return true;
+        default:
+            return false;
+    }
 }
 
 std::string_view plain_words(unsigned code) {
-    return code == duplicate_entry ? "duplicate entry for a unique key" : "invalid input value";
+    return code == duplicate_entry || code == duplicate_entry_with_name
+               ? "duplicate entry for a unique key"
+               : "invalid input value";
 }
 
 }  // namespace
@@ -80,7 +113,9 @@ ErrorKind kind_of(unsigned code) {
     switch (code) {
         case deadlock:
         case lock_wait_timeout:
+        case lock_table_full:
         case record_changed:
+        case rolled_back_at_commit:
         case no_wait:
             return ErrorKind::conflict;
         case disk_full:

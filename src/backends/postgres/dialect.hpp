@@ -8,4 +8,7 @@ namespace postroom::postgres {
 
 sql::Dialect make_dialect();
 
+sql::ForeignTexts foreign_texts();
+std::vector<sql::ExamText> exam_texts();
+
 }  // namespace postroom::postgres

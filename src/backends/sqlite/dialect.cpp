@@ -39,7 +39,7 @@ constexpr std::string_view catalog = R"(SELECT DISTINCT s.name, s.sql
 FROM (SELECT rtrim(substr(name, instr(name, '(') + 1), ')') AS queue FROM "postroom_migration") AS q
 JOIN sqlite_schema AS s
   ON s.tbl_name IN (q.queue, q.queue || '_live', q.queue || '_waiting', q.queue || '_lease', q.queue || '_done',
-                    q.queue || '_key', q.queue || '_status')
+                    q.queue || '_key', q.queue || '_status', q.queue || '_paused')
  AND substr(s.name, 1, length(q.queue)) = q.queue AND s.sql IS NOT NULL
 ORDER BY s.name)";
 
@@ -53,6 +53,8 @@ sql::Dialect make_dialect() {
             .inbox_queue = queue_texts(Queue::inbox),
             .outbox = outbox_texts(),
             .inbox = inbox_texts(),
+            .foreign = foreign_texts(),
+            .exams = exam_texts(),
             .now = weave("SELECT @now"),
             .render = &render_value,
             .in_array = "{column} IN (SELECT value FROM json_each(:{param}))",

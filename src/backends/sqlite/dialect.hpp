@@ -15,4 +15,7 @@ sql::QueueTexts queue_texts(Queue queue);
 sql::OutboxTexts outbox_texts();
 sql::InboxTexts inbox_texts();
 
+sql::ForeignTexts foreign_texts();
+std::vector<sql::ExamText> exam_texts();
+
 }  // namespace postroom::sqlite

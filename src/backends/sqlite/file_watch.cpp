@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <system_error>
 
 #include "postroom/error.hpp"
@@ -41,6 +42,13 @@ FileTrace trace_of(const std::string& path, bool needed) {
             .written_ns = status.st_mtim.tv_sec * ns_per_second + status.st_mtim.tv_nsec};
 }
 
+// A file that is not there yet is looked for under the name that was given.
+std::string resolved(const std::string& path) {
+    std::error_code error;
+    const std::filesystem::path canonical = std::filesystem::canonical(path, error);
+    return error ? path : canonical.string();
+}
+
 }  // namespace
 
 bool ChangeJudge::changed(const DatabaseTrace& trace, Instant now) {
@@ -52,6 +60,8 @@ bool ChangeJudge::changed(const DatabaseTrace& trace, Instant now) {
     young_ = young;
     return other || matured;
 }
+
+FileWatch::FileWatch(const std::string& path) : path_(resolved(path)), log_path_(path_ + "-wal") {}
 
 bool FileWatch::changed() {
     // The time first: what is written after it is young.

@@ -51,7 +51,8 @@ private:
 
 class FileWatch {
 public:
-    explicit FileWatch(std::string path) : path_(std::move(path)), log_path_(path_ + "-wal") {}
+    // SQLite keeps the log beside the file that a symbolic link leads to.
+    explicit FileWatch(const std::string& path);
 
     // Throws Error{unavailable} when the database file is not there or cannot be looked at.
     bool changed();

@@ -158,6 +158,20 @@ sql::UnitText redrive(Queue queue) {
     return unit;
 }
 
+sql::UnitText hold() {
+    const auto lease = [](std::string_view from) {
+        return weave(std::string("INSERT INTO {lease} (seq, lease_id, locked_until, owner) "
+                                 "SELECT m.seq, :lease_id, @now + :lease_us, :owner FROM ")
+                         .append(from)
+                         .append(" AND @these AND @free"));
+    };
+    return {.statements = {
+                weave("DELETE FROM {lease} WHERE seq IN (SELECT value FROM json_each(:seqs)) "
+                      "AND locked_until <= @now"),
+                lease("{live} AS m WHERE coalesce(m.born_until, 0) <= @now"),
+                lease("{waiting} AS m WHERE true")}};
+}
+
 sql::UnitText outbox_purge() {
     return {.statements = weave_all({
                 R"(DELETE FROM {done}
@@ -254,6 +268,7 @@ sql::QueueTexts queue_texts(Queue queue) {
             .extend = extend(),
             .reap = reap_text(),
             .redrive = redrive(queue),
+            .hold = hold(),
             .purge = outbox ? outbox_purge() : inbox_purge(),
             .counts = counts(queue),
             .claimable_in = {.statements = {"BEGIN IMMEDIATE", weave(claimable_in), "COMMIT"},

@@ -5,17 +5,22 @@
 
 namespace postroom::cli {
 
+Command adopt_command();  // of the group migrate
+Command backfill_command();
 Command completion_command();
 Command config_command();
+Command discard_command();
 Command doctor_command();
 Command enqueue_command();
 Command explain_command();
 Command list_command();
 Command migrate_command();
 Command pages_command();  // hidden: writes the reference pages
+Command pause_command();
 Command purge_command();
 Command redrive_command();
 Command relay_command();
+Command resume_command();
 Command show_command();
 Command status_command();
 Command tail_command();

@@ -14,6 +14,7 @@ namespace {
 
 ExitCode check(const Invocation& in) {
     const Config config = load_config(in);
+    check_sinks(config);
     if (in.json()) {
         print(JsonObject()
                   .add("file", config.file)

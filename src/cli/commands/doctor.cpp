@@ -14,7 +14,7 @@ namespace {
 constexpr Duration clock_offset_max = std::chrono::seconds{2};
 constexpr Duration lag_max = std::chrono::minutes{5};
 
-enum class Health { good, warning, bad };
+using Health = Finding::Health;
 
 std::string_view to_string(Health health) {
     return health == Health::good ? "ok" : health == Health::warning ? "warning" : "bad";
@@ -89,6 +89,17 @@ void check_queue(Findings& out, Store& store, Queue queue) {
     }
 }
 
+void check_database(Findings& out, Store& store) {
+    StoreControls* const desk = controls_of(store);
+    if (desk == nullptr) return;
+    for (const Finding& finding : desk->examine())
+        out.add(store.id(), finding.check, finding.health, finding.what);
+    for (const PausedTopic& paused : desk->paused_topics())
+        out.add(store.id(), "paused", Health::warning,
+                fmt::format("the topic '{}' is paused since {}", printable(paused.topic),
+                            format_time(paused.since)));
+}
+
 void check_store(Findings& out, const Config& config, const daemon::StorePlan& plan) {
     try {
         if (!check_schema(out, plan.name, open_schema_of(config, plan)->report())) return;
@@ -96,6 +107,7 @@ void check_store(Findings& out, const Config& config, const daemon::StorePlan& p
         check_clock(out, *store);
         check_queue(out, *store, Queue::outbox);
         check_queue(out, *store, Queue::inbox);
+        check_database(out, *store);
     } catch (const std::exception& error) {
         out.add(plan.name, "store", Health::bad, error.what());
     }
@@ -114,8 +126,14 @@ ExitCode run(const Invocation& in) {
 
 Command doctor_command() {
     return {.name = "doctor",
-            .summary = "Look for what could be wrong: reachability, schema, clock, queues.",
-            .details = "Exit code 1 when something is bad; warnings do not count.",
+            .summary =
+                "Look for what could be wrong: reachability, schema, clock, queues, the database's "
+                "settings.",
+            .details =
+                "Of the database itself: whether a commit survives a power cut, whether a claim "
+                "finds its messages by an index, and who holds an old snapshot that keeps dead "
+                "rows from being removed. Exit code 1 when something is bad; warnings do not "
+                "count.",
             .prints = true,
             .run = &run};
 }

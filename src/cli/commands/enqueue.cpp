@@ -1,13 +1,16 @@
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include <fstream>
+#include <cerrno>
 #include <iostream>
-#include <sstream>
+#include <system_error>
 
 #include "cli/commands/commands.hpp"
 #include "cli/failure.hpp"
 #include "cli/input/line_enqueuer.hpp"
+#include "cli/input/read_all.hpp"
 #include "cli/output/json.hpp"
 #include "cli/output/text.hpp"
 #include "cli/session.hpp"
@@ -19,20 +22,20 @@ namespace {
 
 constexpr std::int64_t batch_max = 10'000;
 
+// A folder, a closed descriptor or a broken disk is not an empty payload.
 std::string read_payload(const Invocation& in) {
     if (in.has("payload")) return in.value("payload");
-    std::ostringstream text;
     const std::string file = in.value("payload-file", "-");
-    if (file == "-") {
-        text << std::cin.rdbuf();
-        return text.str();
-    }
-    std::ifstream stream(file, std::ios::binary);
-    if (!stream)
+    if (file == "-") return read_all(STDIN_FILENO, "standard input");
+    const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0)
         throw Failure(ExitCode::not_found,
-                      fmt::format("cannot read the file '{}'", printable(file)));
-    text << stream.rdbuf();
-    return text.str();
+                      fmt::format("cannot read the file '{}': {}", printable(file),
+                                  std::system_category().message(errno)));
+    const std::string what = fmt::format("the file '{}'", printable(file));
+    std::string bytes = read_all(descriptor, what);
+    ::close(descriptor);
+    return bytes;
 }
 
 std::optional<Instant> time_of(const Invocation& in, std::string_view option) {
@@ -104,6 +107,13 @@ ExitCode enqueue_one(const Invocation& in) {
     return ExitCode::ok;
 }
 
+// For the time left: a file tells its size, a pipe does not.
+std::uint64_t input_bytes() {
+    struct stat about {};
+    if (::fstat(STDIN_FILENO, &about) != 0 || !S_ISREG(about.st_mode)) return 0;
+    return static_cast<std::uint64_t>(about.st_size);
+}
+
 std::size_t batch_of(const Invocation& in) {
     const std::optional<std::int64_t> batch = parse_integer(in.value("batch", "500"));
     if (!batch || *batch < 1 || *batch > batch_max)
@@ -123,7 +133,7 @@ ExitCode enqueue_lines(const Invocation& in) {
         outbox.emplace(*store);
     }
     std::ios::sync_with_stdio(false);
-    LineEnqueuer enqueuer(outbox ? &*outbox : nullptr, plan.options.limits, batch);
+    LineEnqueuer enqueuer(outbox ? &*outbox : nullptr, plan.options.limits, batch, input_bytes());
     enqueuer.run(std::cin);
     if (in.json()) {
         print(JsonObject()

@@ -44,6 +44,14 @@ std::string because(std::string_view error) {
 
 std::string why_ready(const Config& config, Store& store, const Message& message) {
     const Instant now = store.now();
+    if (message.queue == Queue::outbox) {
+        if (const std::optional<Instant> since = paused_since(store, message.topic)) {
+            return fmt::format(
+                "topic is paused since {}: 'postroom resume {}' lets it go, unless it waits for "
+                "something else too",
+                format_time(*since), printable(message.topic));
+        }
+    }
     if (const auto first = ahead_of(store, message, {.blocking = true})) {
         return fmt::format("held back: {} of the same ordering key goes first and is {}{}",
                            first->id.to_string(), state_word(first->state),
@@ -99,9 +107,9 @@ std::string why(const Config& config, Store& store, const Message& message) {
                                message.lease->owner.to_string(), format_duration(left));
         }
         case State::done:
-            return fmt::format("delivered{}", message.processed_at
-                                                  ? " at " + format_time(*message.processed_at)
-                                                  : std::string());
+            return fmt::format(
+                "{}{}", was_discarded(message) ? "discarded by an operator" : "delivered",
+                message.processed_at ? " at " + format_time(*message.processed_at) : std::string());
         case State::dead:
             return fmt::format(
                 "dead ({}) after {} failed attempts{}; 'postroom redrive {}' tries "

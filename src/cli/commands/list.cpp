@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <set>
+
 #include "cli/commands/commands.hpp"
 #include "cli/failure.hpp"
 #include "cli/output/json.hpp"
@@ -32,6 +34,13 @@ Query query_of(const Invocation& in) {
     return query;
 }
 
+std::set<std::string> paused_topics(Store& store, Queue queue) {
+    std::set<std::string> topics;
+    if (queue == Queue::inbox) return topics;
+    for (const PausedTopic& paused : controls(store).paused_topics()) topics.insert(paused.topic);
+    return topics;
+}
+
 ExitCode run(const Invocation& in) {
     const Query query = query_of(in);
     const Config config = load_config(in);
@@ -40,11 +49,13 @@ ExitCode run(const Invocation& in) {
     Table table = message_table();
     JsonArray array;
     const Instant now = store->now();
+    const std::set<std::string> paused = paused_topics(*store, queue_of(in));
     for (const Message& message : messages) {
+        const bool held = message.state == State::ready && paused.contains(message.topic);
         if (in.json()) {
-            array.add_json(message_view_json(message, false));
+            array.add_json(message_view_json(message, false, held));
         } else {
-            add_message(table, message, now);
+            add_message(table, message, now, held);
         }
     }
     if (in.json()) {

@@ -50,7 +50,7 @@ ExitCode plan(const Invocation& in) {
     Table table({"STORE", "MIGRATION"});
     JsonArray array;
     for (const daemon::StorePlan& store : chosen_stores(config, in)) {
-        const SchemaReport report = open_schema_of(config, store, Absent::create)->report();
+        const SchemaReport report = plan_for(config, store);
         for (const std::string& migration : report.pending) table.add({store.name, migration});
         array.add_json(report_json(store.name, report));
     }
@@ -120,7 +120,8 @@ Command migrate_command() {
              .run = &status},
             {.name = "sql",
              .summary = "Print the SQL of all migrations, for a DBA to read or to run.",
-             .run = &sql}}};
+             .run = &sql},
+            adopt_command()}};
 }
 
 }  // namespace postroom::cli

@@ -11,6 +11,7 @@ namespace {
 
 daemon::RelayPlan plan_of(const Invocation& in) {
     const Config config = load_config(in);
+    check_sinks(config);
     daemon::RelayPlan plan = config.plan;
     plan.stores = chosen_stores(config, in);
     return plan;
@@ -20,8 +21,8 @@ ExitCode run(const Invocation& in) {
     const daemon::Signals signals;
     try {
         daemon::run_relay(
-            signals, plan_of(in), [&in] { return plan_of(in); }, &open_with_schema);
-    } catch (const std::invalid_argument& error) {
+            signals, [&in] { return plan_of(in); }, &open_with_schema);
+    } catch (const std::logic_error& error) {  // an argument that the library refuses
         throw Failure(ExitCode::config, error.what());
     }
     return ExitCode::ok;

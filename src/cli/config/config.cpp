@@ -137,6 +137,7 @@ DispatcherOptions dispatcher_options(const Reader& read) {
     options.unroutable = unroutable == "dead"   ? Unroutable::dead
                          : unroutable == "hold" ? Unroutable::hold
                                                 : Unroutable::retry;
+    options.hold_delay = read.duration("relay.hold_delay");
     options.retention = read.duration("relay.retention");
     return options;
 }
@@ -152,19 +153,16 @@ daemon::LogPlan log_plan(const Reader& read) {
             .json = format == "json" || (format == "auto" && ::isatty(STDERR_FILENO) == 0)};
 }
 
-// The sinks check their own settings; they are made and thrown away, which connects to nothing.
-void check_sinks(const Config& config) {
-    for (const SinkConfig& sink : config.plan.sinks) {
-        try {
-            make_sink(sink);
-        } catch (const SinkConfigError& error) {
-            const auto at = config.values.find(fmt::format(
-                "sinks.{}.{}", sink.name, error.setting().empty() ? "type" : error.setting()));
-            const bool placed = at != config.values.end() && at->second.origin != "default";
-            throw Failure(
-                ExitCode::config,
-                fmt::format("{}{}", placed ? at->second.origin + ": " : "", error.what()));
-        }
+// A relay would refuse them too, but not with the place where they stand.
+void check_dispatcher(const Config& config) {
+    try {
+        validate(config.plan.dispatcher, Limits{});
+    } catch (const std::logic_error& error) {
+        const std::string what = error.what();
+        const auto at = config.values.find("relay." + what.substr(0, what.find(':')));
+        throw Failure(ExitCode::config,
+                      fmt::format("{}relay.{}",
+                                  at == config.values.end() ? "" : at->second.origin + ": ", what));
     }
 }
 
@@ -186,8 +184,23 @@ Config load_config(const Invocation& in) {
     config.plan.dispatcher = dispatcher_options(read);
     config.plan.connections_max = read.count("relay.connections_max");
     config.plan.log = log_plan(read);
-    check_sinks(config);
+    check_dispatcher(config);
     return config;
+}
+
+void check_sinks(const Config& config) {
+    for (const SinkConfig& sink : config.plan.sinks) {
+        try {
+            make_sink(sink);
+        } catch (const SinkConfigError& error) {
+            const auto at = config.values.find(fmt::format(
+                "sinks.{}.{}", sink.name, error.setting().empty() ? "type" : error.setting()));
+            const bool placed = at != config.values.end() && at->second.origin != "default";
+            throw Failure(
+                ExitCode::config,
+                fmt::format("{}{}", placed ? at->second.origin + ": " : "", error.what()));
+        }
+    }
 }
 
 }  // namespace postroom::cli

@@ -24,4 +24,8 @@ struct Config {
 // be right; Failure{usage} for a secret among the flags.
 Config load_config(const Invocation& in);
 
+// The sinks check their own settings: they are made, which may start their clients, and thrown
+// away. For those commands that are about sinks. Throws as load_config().
+void check_sinks(const Config& config);
+
 }  // namespace postroom::cli

@@ -149,10 +149,18 @@ void add_retry_settings(std::vector<Setting>& out) {
           .kind = SettingKind::choice,
           .default_value = "retry",
           .choices = {"retry", "dead", "hold"}},
+         {.name = "relay.hold_delay",
+          .what = "How long a message of a paused topic, or one that is held, rests before it is "
+                  "looked at again.",
+          .kind = SettingKind::duration,
+          .default_value = "15s",
+          .least = 100,
+          .most = day_ms},
          {.name = "relay.retention",
           .what = "How long delivered messages are kept; 0: the relay does not purge.",
           .kind = SettingKind::duration,
-          .default_value = "7d"}});
+          .default_value = "7d",
+          .most = 3650 * day_ms}});
 }
 
 void add_log_settings(std::vector<Setting>& out) {

@@ -14,9 +14,15 @@ void LineEnqueuer::run(std::istream& input) {
     std::string line;
     while (std::getline(input, line)) {
         ++line_;
+        bytes_read_ += line.size() + 1;
         if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
         take(line);
         if (messages_.size() == batch_) flush();
+    }
+    // The last line may be half of one: nothing of it, nor of its batch, is stored.
+    if (input.bad()) {
+        throw Failure(ExitCode::input, fmt::format("cannot read the input behind line {}; {}",
+                                                   line_, stored_so_far()));
     }
     flush();
 }
@@ -47,7 +53,10 @@ void LineEnqueuer::flush() {
     }
     stored_to_ = line_;
     messages_.clear();
-    progress_.at(enqueued_ + existed_);
+    progress_.at(enqueued_ + existed_, bytes_ == 0
+                                           ? std::nullopt
+                                           : std::optional(static_cast<double>(bytes_read_) /
+                                                           static_cast<double>(bytes_)));
 }
 
 void LineEnqueuer::store() {

@@ -13,9 +13,11 @@ namespace postroom::cli {
 
 class LineEnqueuer {
 public:
-    // Without an outbox it only checks. All of them must outlive this.
-    LineEnqueuer(const Outbox* outbox, const Limits& limits, std::size_t batch)
-        : outbox_(outbox), limits_(limits), batch_(batch) {}
+    // Without an outbox it only checks. All of them must outlive this. `bytes`: the size of the
+    // input; 0: not known.
+    LineEnqueuer(const Outbox* outbox, const Limits& limits, std::size_t batch,
+                 std::uint64_t bytes = 0)
+        : outbox_(outbox), limits_(limits), batch_(batch), bytes_(bytes) {}
 
     // Throws Failure{input} that names the line at fault and what was stored before it; empty lines
     // are passed over. What the store throws says what was stored before it too.
@@ -33,7 +35,9 @@ private:
     const Outbox* const outbox_;
     const Limits& limits_;
     const std::size_t batch_;
+    const std::uint64_t bytes_;
     std::vector<NewMessage> messages_;
+    std::uint64_t bytes_read_ = 0;
     std::uint64_t line_ = 0;
     std::uint64_t stored_to_ = 0;
     std::uint64_t enqueued_ = 0;

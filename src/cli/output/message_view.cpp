@@ -8,6 +8,7 @@
 #include "cli/failure.hpp"
 #include "cli/output/json.hpp"
 #include "cli/output/text.hpp"
+#include "postroom/store_controls.hpp"
 #include "queue/message_json.hpp"
 
 namespace postroom::cli {
@@ -63,7 +64,7 @@ std::vector<std::string> state_words() {
     return words;
 }
 
-std::string message_view_json(const Message& message, bool with_payload) {
+std::string message_view_json(const Message& message, bool with_payload, bool paused) {
     JsonObject out;
     out.add("id", message.id.to_string()).add("seq", message.id.seq());
     out.add("queue", to_string(message.queue)).add("state", state_word(message.state));
@@ -78,6 +79,8 @@ std::string message_view_json(const Message& message, bool with_payload) {
     out.add("occurred_at", message.occurred_at).add("due_time", message.due_time);
     out.add("expires_at", message.expires_at).add("last_seen", message.last_seen);
     add_progress(out, message);
+    if (paused) out.add("paused", true);
+    if (was_discarded(message)) out.add("discarded", true);
     out.add_text("content_type", message.content_type);
     out.add("payload_bytes", std::uint64_t{message.payload.size()});
     if (with_payload) {
@@ -91,10 +94,13 @@ Table message_table() {
     return Table({"ID", "STATE", "TOPIC", "MESSAGE_ID", "AGE", "TRIES", "LAST_ERROR"});
 }
 
-void add_message(Table& table, const Message& message, Instant now) {
+void add_message(Table& table, const Message& message, Instant now, bool paused) {
+    const std::string note = paused                   ? "(topic is paused) "
+                             : was_discarded(message) ? "(discarded) "
+                                                      : "";
     table.add({message.id.to_string(), state_word(message.state), shortened(message.topic, 40),
                message.message_id.str(), format_duration(now - message.created_at),
-               fmt::format("{}", message.retry_count), shortened(message.last_error, 60)});
+               fmt::format("{}", message.retry_count), note + shortened(message.last_error, 60)});
 }
 
 Message find_message(Store& store, Queue queue, const std::string& id) {

@@ -10,11 +10,12 @@
 
 namespace postroom::cli {
 
-// Everything but the payload, unless it is asked for. Empty fields are left out.
-std::string message_view_json(const Message& message, bool with_payload);
+// Everything but the payload, unless it is asked for. Empty fields are left out. `paused`: its
+// topic is.
+std::string message_view_json(const Message& message, bool with_payload, bool paused = false);
 
 Table message_table();
-void add_message(Table& table, const Message& message, Instant now);
+void add_message(Table& table, const Message& message, Instant now, bool paused = false);
 
 // The state as a filter and as it is shown: ready, in_progress, done, dead, seen.
 std::string state_word(State state);

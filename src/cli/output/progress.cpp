@@ -27,7 +27,7 @@ Progress::~Progress() {
     if (dirty_) std::fputs("\r\033[K", stderr);
 }
 
-void Progress::at(std::uint64_t done) {
+void Progress::at(std::uint64_t done, std::optional<double> part) {
     const Time now = std::chrono::steady_clock::now();
     if (!shown_ || now - told_ < pause) return;
     told_ = now;
@@ -37,8 +37,9 @@ void Progress::at(std::uint64_t done) {
     std::string line = fmt::format("\r\033[K{} {}", done, what_);
     if (total_) line += fmt::format(" of {}", *total_);
     line += fmt::format(", {:.0f}/s", rate);
-    if (total_ && rate > 0 && done < *total_) {
-        const auto left = static_cast<std::int64_t>(static_cast<double>(*total_ - done) / rate);
+    if (total_ && *total_ > 0) part = static_cast<double>(done) / static_cast<double>(*total_);
+    if (part && *part > 0 && *part < 1) {
+        const auto left = static_cast<std::int64_t>(seconds / *part * (1 - *part));
         line += fmt::format(", {} left", format_duration(std::chrono::seconds{left}));
     }
     std::fputs(line.c_str(), stderr);

@@ -17,8 +17,9 @@ public:
     Progress(const Progress&) = delete;
     Progress& operator=(const Progress&) = delete;
 
-    // Called as often as one likes; shown a few times a second.
-    void at(std::uint64_t done);
+    // Called as often as one likes; shown a few times a second. `part`: how much of the whole that
+    // is, from 0 to 1, where the total is not known.
+    void at(std::uint64_t done, std::optional<double> part = {});
 
 private:
     using Time = std::chrono::steady_clock::time_point;

@@ -9,6 +9,7 @@
 #include "postroom/backend/mysql.hpp"
 #include "postroom/error.hpp"
 #include "postroom/outbox.hpp"
+#include "support/wait_until.hpp"
 
 namespace postroom::test {
 namespace {
@@ -225,6 +226,67 @@ TEST_F(MariadbDriver, ADeploymentThatWasCutOffIsResumed) {
     EXPECT_TRUE(schema->report().up_to_date());
     const auto store = mysql::open_store(database.url());
     EXPECT_EQ(store->claim(Queue::outbox, {.owner = OwnerToken::generate()}).size(), 1U);
+}
+
+// Goal: what a deployment records of its objects is there after one that was cut off at that
+// moment, so that changes by hand are noticed. Method: a table that takes no record.
+TEST_F(MariadbDriver, ADeploymentThatWasCutOffBeforeItsLastStepRecordsItsObjects) {
+    database.sql("CREATE TABLE postroom_object (object CHAR(1) PRIMARY KEY, definition CHAR(1))");
+    const auto schema = mysql::open_schema(database.url());
+    EXPECT_THROW(schema->deploy(), Error);
+    EXPECT_FALSE(schema->report().pending.empty());
+    database.sql("DROP TABLE postroom_object");
+    schema->deploy();
+    EXPECT_TRUE(schema->report().up_to_date());
+    database.sql("ALTER TABLE outbox_key_lease ADD COLUMN mine INT");
+    database.sql("DROP PROCEDURE inbox_choose");
+    EXPECT_THAT(schema->report().drift,
+                testing::IsSupersetOf(
+                    {"table outbox_key_lease was changed", "procedure inbox_choose is missing"}));
+}
+
+// Goal: a lock that the server could not give is none. Method: the wait for it is ended.
+TEST_F(MariadbDriver, ADeploymentWithoutItsLockIsNone) {
+    NativeSession other(database.url());
+    const std::string lock = "CONCAT('postroom ', LEFT(SHA2(DATABASE(), 256), 32))";
+    ASSERT_EQ(other.value("SELECT GET_LOCK(" + lock + ", 1)"), "1");
+    std::jthread deployment(
+        [&] { EXPECT_THROW(mysql::open_schema(database.url())->deploy(), Error); });
+    const std::string root = database.server().root_url();
+    std::string id;
+    EXPECT_TRUE(wait_until(
+        [&] {
+            const auto rows =
+                mariadb_sql(root, "SELECT ID FROM information_schema.PROCESSLIST WHERE DB = '" +
+                                      database.name() + "' AND STATE = 'User lock'");
+            if (!rows.empty()) id = rows.at(0).at(0).value();
+            return !id.empty();
+        },
+        20s));
+    mariadb_sql(root, "KILL QUERY " + id);
+    deployment.join();
+    EXPECT_EQ(database.sql("SHOW TABLES").size(), 0U);
+}
+
+// Goal: a key that a failed call left behind, in the transaction of a caller who went on, belongs
+// to the next message that comes with it.
+TEST_F(MariadbDriver, AKeyWithoutAMessageIsTakenOver) {
+    const auto store = open();
+    database.sql(
+        "INSERT INTO outbox_key (tenant_id, idempotency_key, nonce, message_id, created_at) VALUES "
+        "('', 'k', 5, 'old', '2001-01-01')");
+    const Outbox outbox(*store);
+    const NewMessage keyed{.topic = "t", .payload = "p", .idempotency_key = "k"};
+    const EnqueueResult first = outbox.enqueue(keyed);
+    EXPECT_FALSE(first.already_existed);
+    const auto found = store->find(Queue::outbox, {});
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(found[0].id, first.id);
+    EXPECT_EQ(found[0].message_id, first.message_id);
+    const EnqueueResult again = outbox.enqueue(keyed);
+    EXPECT_TRUE(again.already_existed);
+    EXPECT_EQ(again.id, first.id);
+    EXPECT_EQ(again.message_id, first.message_id);
 }
 
 }  // namespace

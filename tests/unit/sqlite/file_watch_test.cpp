@@ -125,6 +125,16 @@ TEST_F(FileWatchTest, AConnectionThatOnlyReadsAndGoesLeavesSilence) {
     EXPECT_EQ(rings(watch), 0);
 }
 
+// SQLite follows the link, and writes its log beside the file.
+TEST_F(FileWatchTest, ACommitIsNoticedThroughASymbolicLink) {
+    const std::string link = (directory / "link.db").string();
+    std::filesystem::create_symlink(path, link);
+    FileWatch watch(link);
+    rings(watch);
+    writer->execute_script("INSERT INTO business VALUES (1)");
+    EXPECT_GE(rings(watch), 1);
+}
+
 TEST_F(FileWatchTest, AMissingFileIsUnavailableAndNoLogIsNone) {
     FileWatch missing((directory / "later.db").string());
     EXPECT_THROW(missing.changed(), Error);

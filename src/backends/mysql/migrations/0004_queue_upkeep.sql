@@ -3,7 +3,8 @@
 -- The rules of locking, which everybody keeps. Rows are locked in the order key, message, lease. Claims, reaps and extends wait
 -- for no row at all (SKIP LOCKED), claims only for each other at {gate}. Sets of numbers are JSON arrays, and each table
 -- is reached from such a set by its primary key, leases by a scalar sub-select: what EXISTS is made of depends on statistics.
--- All procedures run with the rights of their caller.
+-- FORCE INDEX because a table of few rows would rather be read from end to end, and what changes or locks rows that way waits for
+-- all that others have locked. All procedures run with the rights of their caller.
 
 DELIMITER //
 -- Moves messages of {live} to {waiting}. Whoever calls it holds them: a lease, a row lock. Without a time they keep the one
@@ -23,57 +24,74 @@ BEGIN
            m.hash, m.content_type, m.headers, m.payload,
            COALESCE(in_available_at, m.due_time, m.created_at), in_state, in_reason, in_retries, in_losses, in_error
       FROM JSON_TABLE(in_seqs, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
-      STRAIGHT_JOIN {live} AS m ON m.seq = s.seq;
+      STRAIGHT_JOIN {live} AS m FORCE INDEX (PRIMARY) ON m.seq = s.seq;
     DELETE m
       FROM JSON_TABLE(in_seqs, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
-      STRAIGHT_JOIN {live} AS m ON m.seq = s.seq;
+      STRAIGHT_JOIN {live} AS m FORCE INDEX (PRIMARY) ON m.seq = s.seq;
 END//
 
 -- Takes back up to in_limit leases that have run out. A message that somebody settles or changes at this moment is left
--- for the next time. A stale settle that comes later finds no lease and changes nothing.
+-- for the next time, and the look goes on behind it. A stale settle that comes later finds no lease and changes nothing.
 DROP PROCEDURE IF EXISTS {take_back}//
 CREATE PROCEDURE {take_back}(IN in_limit BIGINT, OUT out_count BIGINT)
 MODIFIES SQL DATA SQL SECURITY INVOKER
 BEGIN
     DECLARE v_at DATETIME(6) DEFAULT UTC_TIMESTAMP(6);
-    DECLARE v_expired, v_live, v_waiting, v_gone LONGTEXT;
+    DECLARE v_expired LONGTEXT;
+    DECLARE v_room BIGINT DEFAULT in_limit;
+    DECLARE v_after, v_last, v_taken BIGINT DEFAULT 0;
+    DECLARE v_full BOOLEAN;
     SET out_count = 0;
-    SELECT JSON_ARRAYAGG(d.seq) INTO v_expired
-      FROM (SELECT l.seq FROM {lease} AS l FORCE INDEX (PRIMARY) WHERE l.seq > 0 AND l.locked_until <= v_at
-             ORDER BY l.seq LIMIT in_limit) AS d;
-    IF v_expired IS NOT NULL THEN
-        SELECT JSON_ARRAYAGG(d.seq) INTO v_expired
-          FROM (SELECT l.seq FROM (SELECT j.seq FROM JSON_TABLE(v_expired, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS j) AS s
-                STRAIGHT_JOIN {lease} AS l ON l.seq = s.seq
-                 WHERE l.locked_until <= v_at FOR UPDATE SKIP LOCKED) AS d;
-    END IF;
-    IF v_expired IS NOT NULL THEN
-        SELECT JSON_ARRAYAGG(d.seq) INTO v_live
-          FROM (SELECT m.seq FROM (SELECT j.seq FROM JSON_TABLE(v_expired, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS j) AS s
-                STRAIGHT_JOIN {live} AS m ON m.seq = s.seq FOR UPDATE SKIP LOCKED) AS d;
-        SELECT JSON_ARRAYAGG(d.seq) INTO v_waiting
-          FROM (SELECT m.seq FROM (SELECT j.seq FROM JSON_TABLE(v_expired, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS j) AS s
-                STRAIGHT_JOIN {waiting} AS m ON m.seq = s.seq FOR UPDATE SKIP LOCKED) AS d;
-        -- Leases of messages that are gone go too; those of messages locked by others stay.
-        SELECT JSON_ARRAYAGG(s.seq) INTO v_gone
-          FROM JSON_TABLE(v_expired, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
-         WHERE (SELECT m.seq FROM {live} AS m WHERE m.seq = s.seq) IS NULL
-           AND (SELECT m.seq FROM {waiting} AS m WHERE m.seq = s.seq) IS NULL;
-        IF v_live IS NOT NULL THEN
-            CALL {park}(v_live, v_at, 0, NULL, 0, 1, NULL);
+    REPEAT
+        SELECT JSON_ARRAYAGG(d.seq), MAX(d.seq), COUNT(*) >= v_room INTO v_expired, v_last, v_full
+          FROM (SELECT l.seq FROM {lease} AS l FORCE INDEX (PRIMARY) WHERE l.seq > v_after AND l.locked_until <= v_at
+                 ORDER BY l.seq LIMIT v_room) AS d;
+        SET v_after = v_last;
+        IF v_expired IS NOT NULL THEN
+            SELECT JSON_ARRAYAGG(d.seq) INTO v_expired
+              FROM (SELECT l.seq
+                      FROM (SELECT j.seq FROM JSON_TABLE(v_expired, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS j) AS s
+                    STRAIGHT_JOIN {lease} AS l FORCE INDEX (PRIMARY) ON l.seq = s.seq
+                     WHERE l.locked_until <= v_at FOR UPDATE SKIP LOCKED) AS d;
         END IF;
-        IF v_waiting IS NOT NULL THEN
-            UPDATE JSON_TABLE(v_waiting, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
-            STRAIGHT_JOIN {waiting} AS m ON m.seq = s.seq
-               SET m.lost_count = m.lost_count + 1, m.available_at = v_at
-             WHERE m.state = 0;
+        IF v_expired IS NOT NULL THEN
+            CALL {lose}(v_expired, v_at, v_taken);
+            SET out_count = out_count + v_taken, v_room = in_limit - out_count;
         END IF;
-        SET v_gone = JSON_MERGE_PRESERVE(COALESCE(v_gone, '[]'), COALESCE(v_live, '[]'), COALESCE(v_waiting, '[]'));
-        DELETE l
-          FROM JSON_TABLE(v_gone, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
-          STRAIGHT_JOIN {lease} AS l ON l.seq = s.seq;
-        SET out_count = COALESCE(JSON_LENGTH(v_live), 0) + COALESCE(JSON_LENGTH(v_waiting), 0);
+    UNTIL NOT v_full OR v_room <= 0 END REPEAT;
+END//
+
+-- Ends the leases of in_expired, which the caller has locked, unless somebody has the message locked.
+DROP PROCEDURE IF EXISTS {lose}//
+CREATE PROCEDURE {lose}(IN in_expired LONGTEXT, IN in_at DATETIME(6), OUT out_count BIGINT)
+MODIFIES SQL DATA SQL SECURITY INVOKER
+BEGIN
+    DECLARE v_live, v_waiting, v_gone LONGTEXT;
+    SELECT JSON_ARRAYAGG(d.seq) INTO v_live
+      FROM (SELECT m.seq FROM (SELECT j.seq FROM JSON_TABLE(in_expired, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS j) AS s
+            STRAIGHT_JOIN {live} AS m FORCE INDEX (PRIMARY) ON m.seq = s.seq FOR UPDATE SKIP LOCKED) AS d;
+    SELECT JSON_ARRAYAGG(d.seq) INTO v_waiting
+      FROM (SELECT m.seq FROM (SELECT j.seq FROM JSON_TABLE(in_expired, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS j) AS s
+            STRAIGHT_JOIN {waiting} AS m FORCE INDEX (PRIMARY) ON m.seq = s.seq FOR UPDATE SKIP LOCKED) AS d;
+    -- Leases of messages that are gone go too; those of messages locked by others stay.
+    SELECT JSON_ARRAYAGG(s.seq) INTO v_gone
+      FROM JSON_TABLE(in_expired, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
+     WHERE (SELECT m.seq FROM {live} AS m WHERE m.seq = s.seq) IS NULL
+       AND (SELECT m.seq FROM {waiting} AS m WHERE m.seq = s.seq) IS NULL;
+    IF v_live IS NOT NULL THEN
+        CALL {park}(v_live, in_at, 0, NULL, 0, 1, NULL);
     END IF;
+    IF v_waiting IS NOT NULL THEN
+        UPDATE JSON_TABLE(v_waiting, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
+        STRAIGHT_JOIN {waiting} AS m FORCE INDEX (PRIMARY) ON m.seq = s.seq
+           SET m.lost_count = m.lost_count + 1, m.available_at = in_at
+         WHERE m.state = 0;
+    END IF;
+    SET v_gone = JSON_MERGE_PRESERVE(COALESCE(v_gone, '[]'), COALESCE(v_live, '[]'), COALESCE(v_waiting, '[]'));
+    DELETE l
+      FROM JSON_TABLE(v_gone, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
+      STRAIGHT_JOIN {lease} AS l FORCE INDEX (PRIMARY) ON l.seq = s.seq;
+    SET out_count = COALESCE(JSON_LENGTH(v_live), 0) + COALESCE(JSON_LENGTH(v_waiting), 0);
 END//
 
 -- The same for messages born leased, from in_from to in_to, whose time is over and that have no lease of their own.
@@ -83,26 +101,34 @@ MODIFIES SQL DATA SQL SECURITY INVOKER
 BEGIN
     DECLARE v_at DATETIME(6) DEFAULT UTC_TIMESTAMP(6);
     DECLARE v_born LONGTEXT;
-    SELECT JSON_ARRAYAGG(d.seq) INTO v_born
-      FROM (SELECT m.seq FROM {live} AS m FORCE INDEX (PRIMARY)
-             WHERE m.seq BETWEEN in_from AND in_to AND m.born_until <= v_at
-               AND (SELECT l.seq FROM {lease} AS l WHERE l.seq = m.seq) IS NULL
-             ORDER BY m.seq LIMIT in_limit) AS d;
-    IF v_born IS NOT NULL THEN
-        SELECT JSON_ARRAYAGG(d.seq) INTO v_born
-          FROM (SELECT m.seq FROM (SELECT j.seq FROM JSON_TABLE(v_born, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS j) AS s
-                STRAIGHT_JOIN {live} AS m ON m.seq = s.seq FOR UPDATE SKIP LOCKED) AS d;
-    END IF;
-    -- Once they are locked nobody gives them a lease any more; some may have got one a moment ago.
-    IF v_born IS NOT NULL THEN
-        SELECT JSON_ARRAYAGG(s.seq) INTO v_born
-          FROM JSON_TABLE(v_born, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
-         WHERE (SELECT l.seq FROM {lease} AS l WHERE l.seq = s.seq) IS NULL;
-    END IF;
-    SET out_count = COALESCE(JSON_LENGTH(v_born), 0);
-    IF out_count > 0 THEN
-        CALL {park}(v_born, v_at, 0, NULL, 0, 1, NULL);
-    END IF;
+    DECLARE v_room BIGINT DEFAULT in_limit;
+    DECLARE v_from BIGINT DEFAULT in_from;
+    DECLARE v_last BIGINT;
+    DECLARE v_full BOOLEAN;
+    SET out_count = 0;
+    REPEAT
+        SELECT JSON_ARRAYAGG(d.seq), MAX(d.seq), COUNT(*) >= v_room INTO v_born, v_last, v_full
+          FROM (SELECT m.seq FROM {live} AS m FORCE INDEX (PRIMARY)
+                 WHERE m.seq BETWEEN v_from AND in_to AND m.born_until <= v_at
+                   AND (SELECT l.seq FROM {lease} AS l WHERE l.seq = m.seq) IS NULL
+                 ORDER BY m.seq LIMIT v_room) AS d;
+        SET v_from = v_last + 1;
+        IF v_born IS NOT NULL THEN
+            SELECT JSON_ARRAYAGG(d.seq) INTO v_born
+              FROM (SELECT m.seq FROM (SELECT j.seq FROM JSON_TABLE(v_born, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS j) AS s
+                    STRAIGHT_JOIN {live} AS m FORCE INDEX (PRIMARY) ON m.seq = s.seq FOR UPDATE SKIP LOCKED) AS d;
+        END IF;
+        -- Once they are locked nobody gives them a lease any more; some may have got one a moment ago.
+        IF v_born IS NOT NULL THEN
+            SELECT JSON_ARRAYAGG(s.seq) INTO v_born
+              FROM JSON_TABLE(v_born, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
+             WHERE (SELECT l.seq FROM {lease} AS l WHERE l.seq = s.seq) IS NULL;
+        END IF;
+        IF v_born IS NOT NULL THEN
+            CALL {park}(v_born, v_at, 0, NULL, 0, 1, NULL);
+            SET out_count = out_count + JSON_LENGTH(v_born), v_room = in_limit - out_count;
+        END IF;
+    UNTIL NOT v_full OR v_room <= 0 END REPEAT;
 END//
 
 -- Messages with an ordering key whose time has come: locks up to in_looks of them, sets `behind` of those that stand
@@ -122,27 +148,27 @@ BEGIN
                                   WHERE b.ordering_key = t.ordering_key AND b.frees_key = 0
                                   ORDER BY b.seq LIMIT 1) AS seq
                   FROM JSON_TABLE(v_notes, '$[*]' COLUMNS (id BIGINT PATH '$')) AS n
-                  STRAIGHT_JOIN {turn} AS t ON t.id = n.id) AS d
+                  STRAIGHT_JOIN {turn} AS t FORCE INDEX (PRIMARY) ON t.id = n.id) AS d
          WHERE d.seq IS NOT NULL;
         IF v_firsts IS NOT NULL THEN
             SELECT JSON_ARRAYAGG(d.seq) INTO v_set
               FROM (SELECT w.seq FROM (SELECT j.seq FROM JSON_TABLE(v_firsts, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS j) AS s
-                    STRAIGHT_JOIN {waiting} AS w ON w.seq = s.seq
+                    STRAIGHT_JOIN {waiting} AS w FORCE INDEX (PRIMARY) ON w.seq = s.seq
                      WHERE w.behind = 1 FOR UPDATE SKIP LOCKED) AS d;
             IF v_set IS NOT NULL THEN
                 UPDATE JSON_TABLE(v_set, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
-                STRAIGHT_JOIN {waiting} AS w ON w.seq = s.seq SET w.behind = 0;
+                STRAIGHT_JOIN {waiting} AS w FORCE INDEX (PRIMARY) ON w.seq = s.seq SET w.behind = 0;
             END IF;
         END IF;
         SELECT JSON_ARRAYAGG(n.id) INTO v_set
           FROM JSON_TABLE(v_notes, '$[*]' COLUMNS (id BIGINT PATH '$')) AS n
-          STRAIGHT_JOIN {turn} AS t ON t.id = n.id
+          STRAIGHT_JOIN {turn} AS t FORCE INDEX (PRIMARY) ON t.id = n.id
          WHERE COALESCE((SELECT b.behind FROM {waiting} AS b FORCE INDEX (`{queue}_waiting_line`)
                           WHERE b.ordering_key = t.ordering_key AND b.frees_key = 0
                           ORDER BY b.seq LIMIT 1), 0) = 0;
         IF v_set IS NOT NULL THEN
             DELETE t FROM JSON_TABLE(v_set, '$[*]' COLUMNS (id BIGINT PATH '$')) AS n
-            STRAIGHT_JOIN {turn} AS t ON t.id = n.id;
+            STRAIGHT_JOIN {turn} AS t FORCE INDEX (PRIMARY) ON t.id = n.id;
         END IF;
     END IF;
 
@@ -155,13 +181,13 @@ BEGIN
     IF out_seqs IS NOT NULL THEN
         SELECT JSON_ARRAYAGG(s.seq) INTO v_set
           FROM JSON_TABLE(out_seqs, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
-          STRAIGHT_JOIN {waiting} AS c ON c.seq = s.seq
+          STRAIGHT_JOIN {waiting} AS c FORCE INDEX (PRIMARY) ON c.seq = s.seq
          WHERE (SELECT b.seq FROM {waiting} AS b FORCE INDEX (`{queue}_waiting_line`)
                  WHERE b.ordering_key = c.ordering_key AND b.frees_key = 0 AND b.seq < c.seq
                  ORDER BY b.seq LIMIT 1) IS NOT NULL;
         IF v_set IS NOT NULL THEN
             UPDATE JSON_TABLE(v_set, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
-            STRAIGHT_JOIN {waiting} AS w ON w.seq = s.seq SET w.behind = 1;
+            STRAIGHT_JOIN {waiting} AS w FORCE INDEX (PRIMARY) ON w.seq = s.seq SET w.behind = 1;
         END IF;
     END IF;
 END//

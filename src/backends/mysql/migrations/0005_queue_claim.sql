@@ -30,7 +30,7 @@ BEGIN
     IF io_seqs IS NOT NULL THEN
         SELECT JSON_ARRAYAGG(d.seq) INTO io_seqs
           FROM (SELECT m.seq FROM (SELECT j.seq FROM JSON_TABLE(io_seqs, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS j) AS s
-                STRAIGHT_JOIN {waiting} AS m ON m.seq = s.seq
+                STRAIGHT_JOIN {waiting} AS m FORCE INDEX (PRIMARY) ON m.seq = s.seq
                  WHERE m.lane = in_lane AND m.available_at <= in_at FOR UPDATE SKIP LOCKED) AS d;
     END IF;
 END//
@@ -57,16 +57,22 @@ CREATE PROCEDURE {lease_waiting}(IN in_lane TINYINT, IN in_at DATETIME(6), IN in
 MODIFIES SQL DATA SQL SECURITY INVOKER
 BEGIN
     DECLARE v_set LONGTEXT;
-    IF in_share > 0 THEN
-        SELECT JSON_ARRAYAGG(d.seq) INTO v_set
+    DECLARE v_share BIGINT DEFAULT in_share;
+    DECLARE v_chosen, v_free, v_passed, v_rounds BIGINT DEFAULT 0;
+    WHILE v_share > 0 AND v_rounds < 100 DO
+        SELECT JSON_ARRAYAGG(d.seq), COUNT(*) INTO v_set, v_chosen
           FROM (SELECT m.seq
                 FROM {waiting} AS m FORCE INDEX (`{queue}_waiting_lane`)
                WHERE m.lane = in_lane AND m.available_at <= in_at
                  AND (SELECT l.seq FROM {lease} AS l WHERE l.seq = m.seq) IS NULL
-               ORDER BY m.available_at, m.seq LIMIT in_share) AS d;
+               ORDER BY m.available_at, m.seq LIMIT v_passed, v_share) AS d;
         CALL {lock_waiting}(v_set, in_lane, in_at);
+        SET v_free = COALESCE(JSON_LENGTH(v_set), 0);
         CALL {add_leases}(v_set, in_owner, in_lease_id, in_until, io_seqs, io_room);
-    END IF;
+        SET v_passed = v_passed + v_chosen - v_free,
+            v_share = IF(v_chosen < v_share, 0, v_share - v_free),
+            v_rounds = v_rounds + 1;
+    END WHILE;
 END//
 
 -- Leases up to in_share messages of in_lined that are first of an ordering key of which none is leased. What {key_lease} says of
@@ -81,11 +87,11 @@ BEGIN
         SELECT JSON_ARRAYAGG(d.seq) INTO v_set
           FROM (SELECT m.seq
                   FROM JSON_TABLE(in_lined, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
-                  STRAIGHT_JOIN {waiting} AS m ON m.seq = s.seq
+                  STRAIGHT_JOIN {waiting} AS m FORCE INDEX (PRIMARY) ON m.seq = s.seq
                  WHERE m.behind = 0
                    AND (SELECT k.seq
-                          FROM {key_lease} AS k STRAIGHT_JOIN {lease} AS l ON l.seq = k.seq
-                          STRAIGHT_JOIN {waiting} AS h ON h.seq = k.seq
+                          FROM {key_lease} AS k STRAIGHT_JOIN {lease} AS l FORCE INDEX (PRIMARY) ON l.seq = k.seq
+                          STRAIGHT_JOIN {waiting} AS h FORCE INDEX (PRIMARY) ON h.seq = k.seq
                          WHERE k.ordering_key = m.ordering_key AND h.ordering_key = k.ordering_key) IS NULL
                    AND (SELECT l.seq FROM {lease} AS l WHERE l.seq = m.seq) IS NULL
                  ORDER BY m.available_at, m.seq LIMIT in_share) AS d;
@@ -94,7 +100,7 @@ BEGIN
             INSERT INTO {key_lease} (ordering_key, seq)
             SELECT m.ordering_key, m.seq
               FROM JSON_TABLE(v_set, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
-              STRAIGHT_JOIN {waiting} AS m ON m.seq = s.seq
+              STRAIGHT_JOIN {waiting} AS m FORCE INDEX (PRIMARY) ON m.seq = s.seq
                 ON DUPLICATE KEY UPDATE seq = m.seq;
         END IF;
     END IF;
@@ -102,21 +108,22 @@ END//
 
 -- Leases up to in_batch messages and returns their numbers. Above-default priority first except in every fourth turn, which goes
 -- by age; half of the rest is for messages whose time came (and half of that half for ordering keys), half for fresh ones, and
--- either may use what the other leaves; below-default last.
+-- either may use what the other leaves; below-default last. out_looked: whether there was room to look at fresh messages.
 DROP PROCEDURE IF EXISTS {choose}//
 CREATE PROCEDURE {choose}(IN in_owner BINARY(16), IN in_lease_id BIGINT, IN in_lease_us BIGINT, IN in_batch BIGINT,
                           IN in_turn BIGINT, IN in_from BIGINT, IN in_looks_back BOOLEAN, INOUT io_mark BIGINT,
-                          OUT out_seqs LONGTEXT)
+                          OUT out_looked BOOLEAN, OUT out_seqs LONGTEXT)
 MODIFIES SQL DATA SQL SECURITY INVOKER
 BEGIN
     DECLARE v_by_age BOOLEAN DEFAULT in_turn % 4 = 3;
     DECLARE v_room BIGINT DEFAULT in_batch;
-    DECLARE v_last, v_count BIGINT;
+    DECLARE v_from BIGINT DEFAULT in_from;
+    DECLARE v_last, v_count, v_rounds BIGINT DEFAULT 0;
     DECLARE v_at DATETIME(6) DEFAULT UTC_TIMESTAMP(6);
     DECLARE v_until DATETIME(6) DEFAULT v_at + INTERVAL in_lease_us MICROSECOND;
     DECLARE v_lined, v_set LONGTEXT;
     DECLARE v_any_lined, v_full BOOLEAN;
-    SET out_seqs = NULL;
+    SET out_seqs = NULL, out_looked = FALSE;
 
     IF NOT v_by_age THEN
         SELECT JSON_ARRAYAGG(d.seq) INTO v_set
@@ -143,18 +150,22 @@ BEGIN
     CALL {lease_waiting}(0, v_at, (v_room + in_turn DIV 4) DIV 2, in_owner, in_lease_id, v_until, out_seqs, v_room);
 
     IF v_room > 0 THEN
-        SELECT JSON_ARRAYAGG(d.seq), MAX(d.seq), COUNT(*) INTO v_set, v_last, v_count
-          FROM (SELECT m.seq FROM {live} AS m FORCE INDEX (PRIMARY)
-                 WHERE m.seq >= in_from AND m.born_until IS NULL
-                   AND (SELECT l.seq FROM {lease} AS l WHERE l.seq = m.seq) IS NULL
-                 ORDER BY m.seq LIMIT v_room) AS d;
-        -- A full batch says nothing about what lies above it, whatever was known before.
-        SET v_full = v_count = v_room;
-        IF v_count > 0 THEN
-            SET io_mark = IF(v_full, v_last + 1, GREATEST(io_mark, v_last + 1));
-            CALL {lock_fresh}(v_set);
-            CALL {add_leases}(v_set, in_owner, in_lease_id, v_until, out_seqs, v_room);
-        END IF;
+        SET out_looked = TRUE;
+        REPEAT
+            SELECT JSON_ARRAYAGG(d.seq), COALESCE(MAX(d.seq), v_last), COUNT(*) INTO v_set, v_last, v_count
+              FROM (SELECT m.seq FROM {live} AS m FORCE INDEX (PRIMARY)
+                     WHERE m.seq >= v_from AND m.born_until IS NULL
+                       AND (SELECT l.seq FROM {lease} AS l WHERE l.seq = m.seq) IS NULL
+                     ORDER BY m.seq LIMIT v_room) AS d;
+            -- A full batch says nothing about what lies above it, whatever was known before.
+            SET v_full = v_count = v_room;
+            IF v_count > 0 THEN
+                SET io_mark = IF(v_full, v_last + 1, GREATEST(io_mark, v_last + 1));
+                CALL {lock_fresh}(v_set);
+                CALL {add_leases}(v_set, in_owner, in_lease_id, v_until, out_seqs, v_room);
+            END IF;
+            SET v_from = v_last + 1, v_rounds = v_rounds + 1;
+        UNTIL NOT v_full OR v_room <= 0 OR v_rounds >= 100 END REPEAT;
         -- Messages born leased whose time is over wait from now on. No further than the choice above went.
         IF in_looks_back THEN
             CALL {take_born}(in_from, IF(v_full, v_last, 9223372036854775807), GREATEST(in_batch, 100), v_count);
@@ -170,7 +181,8 @@ END//
 
 -- One claim in a transaction of its own; out_seqs: what it leased, NULL for nothing. While fewer than 1000 numbers are in
 -- doubt, or once a second, it looks at all messages from the floor on; every 30 seconds at all there are; otherwise from the
--- mark. Leases are searched for expired ones when the first may be.
+-- mark. A look for which there was no room is not over. Leases are searched for expired ones when the first may be. A time that
+-- lies further ahead than it is ever set was set before the clock was put back.
 DROP PROCEDURE IF EXISTS {lease_some}//
 CREATE PROCEDURE {lease_some}(IN in_owner BINARY(16), IN in_lease_id BIGINT, IN in_lease_us BIGINT, IN in_batch BIGINT,
                               IN in_turn BIGINT, OUT out_seqs LONGTEXT)
@@ -178,7 +190,9 @@ MODIFIES SQL DATA SQL SECURITY INVOKER
 BEGIN
     DECLARE v_floor, v_old_floor, v_mark, v_old_mark, v_from, v_count BIGINT;
     DECLARE v_looks_back BOOLEAN DEFAULT TRUE;
+    DECLARE v_looked BOOLEAN;
     DECLARE v_at, v_look_at, v_full_look_at, v_lease_due, v_old_lease_due DATETIME(6);
+    DECLARE v_next_look_at, v_next_full_look_at DATETIME(6) DEFAULT NULL;
     CALL {find_floor}(v_floor);
     BEGIN
         DECLARE EXIT HANDLER FOR SQLEXCEPTION
@@ -192,25 +206,27 @@ BEGIN
           INTO v_mark, v_old_mark, v_old_floor, v_look_at, v_full_look_at, v_lease_due, v_old_lease_due
           FROM {gate} AS g WHERE g.name = 'claim' FOR UPDATE;
         SET v_at = UTC_TIMESTAMP(6), v_from = v_mark - 100;
-        IF v_full_look_at <= v_at THEN
-            SET v_from = 0;
-            UPDATE {gate} AS g
-               SET g.full_look_at = v_at + INTERVAL 30 SECOND, g.look_at = v_at + INTERVAL 1 SECOND
-             WHERE g.name = 'claim';
+        IF v_full_look_at <= v_at OR v_full_look_at > v_at + INTERVAL 30 SECOND THEN
+            SET v_from = 0, v_next_full_look_at = v_at + INTERVAL 30 SECOND, v_next_look_at = v_at + INTERVAL 1 SECOND;
         ELSEIF v_mark - v_floor <= 1000 THEN
             SET v_from = LEAST(v_from, v_floor - 100);
-        ELSEIF v_look_at <= v_at THEN
-            SET v_from = LEAST(v_from, v_floor - 100);
-            UPDATE {gate} AS g SET g.look_at = v_at + INTERVAL 1 SECOND WHERE g.name = 'claim';
+        ELSEIF v_look_at <= v_at OR v_look_at > v_at + INTERVAL 1 SECOND THEN
+            SET v_from = LEAST(v_from, v_floor - 100), v_next_look_at = v_at + INTERVAL 1 SECOND;
         ELSE
             SET v_looks_back = FALSE;
         END IF;
-        IF v_lease_due <= v_at THEN
+        IF v_lease_due <= v_at OR v_lease_due > v_at + INTERVAL 30 SECOND THEN
             CALL {take_back}(GREATEST(in_batch, 100), v_count);
             SELECT LEAST(COALESCE(MIN(l.locked_until), v_at + INTERVAL 30 SECOND), v_at + INTERVAL 30 SECOND)
               INTO v_lease_due FROM {lease} AS l;
         END IF;
-        CALL {choose}(in_owner, in_lease_id, in_lease_us, in_batch, in_turn, v_from, v_looks_back, v_mark, out_seqs);
+        CALL {choose}(in_owner, in_lease_id, in_lease_us, in_batch, in_turn, v_from, v_looks_back, v_mark, v_looked,
+                       out_seqs);
+        IF v_looked AND v_next_look_at IS NOT NULL THEN
+            UPDATE {gate} AS g
+               SET g.look_at = v_next_look_at, g.full_look_at = COALESCE(v_next_full_look_at, g.full_look_at)
+             WHERE g.name = 'claim';
+        END IF;
         IF out_seqs IS NOT NULL THEN
             SET v_lease_due = LEAST(v_lease_due, v_at + INTERVAL in_lease_us MICROSECOND);
         END IF;

@@ -1,6 +1,8 @@
 -- Settling what a lease holds, and what operators do with dead messages. Each verb acts only where the lease stands: a lease row
 -- with that id, or a message born with it that nobody has taken over. An expired lease that nobody took back yet still
 -- stands. Decisions rest on locking reads, which see the latest commits also where the caller's transaction is REPEATABLE READ.
+-- There a locking read that finds nothing locks the gap, in {live} the one into which everybody writes. So a message is looked
+-- for in {live} unless it is known to be in {waiting}: from there it never goes back.
 
 DELIMITER //
 -- The message that in_lease_id holds: locks it and drops the lease. out_live: 1 when it is in {live}, 0 when it is in
@@ -11,8 +13,11 @@ MODIFIES SQL DATA SQL SECURITY INVOKER
 BEGIN
     DECLARE v_live, v_waiting BIGINT DEFAULT 0;
     DECLARE v_lease, v_born BIGINT;
-    SELECT COUNT(*), MAX(m.lease_id) INTO v_live, v_born
-      FROM {live} AS m WHERE m.seq = in_seq AND m.nonce = in_nonce FOR UPDATE;
+    SELECT COUNT(*) INTO v_waiting FROM {waiting} AS m WHERE m.seq = in_seq;
+    IF v_waiting = 0 THEN
+        SELECT COUNT(*), MAX(m.lease_id) INTO v_live, v_born
+          FROM {live} AS m WHERE m.seq = in_seq AND m.nonce = in_nonce FOR UPDATE;
+    END IF;
     IF v_live = 0 THEN
         SELECT COUNT(*) INTO v_waiting FROM {waiting} AS m WHERE m.seq = in_seq AND m.nonce = in_nonce FOR UPDATE;
     END IF;
@@ -111,17 +116,18 @@ BEGIN
     DECLARE v_live, v_waiting LONGTEXT;
     CALL {lock_keys}(in_seqs);
     SELECT JSON_ARRAYAGG(m.seq) INTO v_live
-      FROM (SELECT j.seq FROM JSON_TABLE(in_seqs, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS j) AS s
-      STRAIGHT_JOIN {live} AS m ON m.seq = s.seq
-      LEFT JOIN {lease} AS l ON l.seq = m.seq
+      FROM (SELECT j.seq FROM JSON_TABLE(in_seqs, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS j
+             WHERE (SELECT w.seq FROM {waiting} AS w WHERE w.seq = j.seq) IS NULL) AS s
+      STRAIGHT_JOIN {live} AS m FORCE INDEX (PRIMARY) ON m.seq = s.seq
+      LEFT JOIN {lease} AS l FORCE INDEX (PRIMARY) ON l.seq = m.seq
      WHERE m.nonce IN (SELECT n.nonce FROM JSON_TABLE(in_nonces, '$[*]' COLUMNS (nonce BIGINT PATH '$')) AS n)
        AND COALESCE(l.lease_id, m.lease_id) = in_lease_id
        FOR UPDATE;
     IF COALESCE(JSON_LENGTH(v_live), 0) < JSON_LENGTH(in_seqs) THEN
         SELECT JSON_ARRAYAGG(m.seq) INTO v_waiting
           FROM (SELECT j.seq FROM JSON_TABLE(in_seqs, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS j) AS s
-          STRAIGHT_JOIN {waiting} AS m ON m.seq = s.seq
-          STRAIGHT_JOIN {lease} AS l ON l.seq = s.seq
+          STRAIGHT_JOIN {waiting} AS m FORCE INDEX (PRIMARY) ON m.seq = s.seq
+          STRAIGHT_JOIN {lease} AS l FORCE INDEX (PRIMARY) ON l.seq = s.seq
          WHERE m.nonce IN (SELECT n.nonce FROM JSON_TABLE(in_nonces, '$[*]' COLUMNS (nonce BIGINT PATH '$')) AS n)
            AND l.lease_id = in_lease_id
            FOR UPDATE;
@@ -132,24 +138,24 @@ BEGIN
     IF v_live IS NOT NULL THEN
         DELETE m, l
           FROM JSON_TABLE(v_live, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
-          STRAIGHT_JOIN {live} AS m ON m.seq = s.seq
-          LEFT JOIN {lease} AS l ON l.seq = m.seq;
+          STRAIGHT_JOIN {live} AS m FORCE INDEX (PRIMARY) ON m.seq = s.seq
+          LEFT JOIN {lease} AS l FORCE INDEX (PRIMARY) ON l.seq = m.seq;
     END IF;
     IF v_waiting IS NOT NULL THEN
         INSERT INTO {turn} (ordering_key)
         SELECT m.ordering_key
           FROM JSON_TABLE(v_waiting, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
-          STRAIGHT_JOIN {waiting} AS m ON m.seq = s.seq
+          STRAIGHT_JOIN {waiting} AS m FORCE INDEX (PRIMARY) ON m.seq = s.seq
          WHERE m.ordering_key IS NOT NULL;
         DELETE k
           FROM JSON_TABLE(v_waiting, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
-          STRAIGHT_JOIN {waiting} AS m ON m.seq = s.seq
-          STRAIGHT_JOIN {key_lease} AS k ON k.ordering_key = m.ordering_key
+          STRAIGHT_JOIN {waiting} AS m FORCE INDEX (PRIMARY) ON m.seq = s.seq
+          STRAIGHT_JOIN {key_lease} AS k FORCE INDEX (PRIMARY) ON k.ordering_key = m.ordering_key
          WHERE k.seq = m.seq;
         DELETE m, l
           FROM JSON_TABLE(v_waiting, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
-          STRAIGHT_JOIN {waiting} AS m ON m.seq = s.seq
-          LEFT JOIN {lease} AS l ON l.seq = m.seq;
+          STRAIGHT_JOIN {waiting} AS m FORCE INDEX (PRIMARY) ON m.seq = s.seq
+          LEFT JOIN {lease} AS l FORCE INDEX (PRIMARY) ON l.seq = m.seq;
     END IF;
     SET out_seqs = IF(v_live IS NULL OR v_waiting IS NULL, COALESCE(v_live, v_waiting),
                       JSON_MERGE_PRESERVE(v_live, v_waiting));
@@ -194,37 +200,40 @@ BEGIN
     END IF;
 END//
 
--- Prolongs; a message born leased gets an ordinary lease. A lease that is being settled at this moment needs no more time,
--- and nobody waits for it: one open transaction must not keep the other leases from being prolonged.
+-- Prolongs; a message born leased gets an ordinary lease. Nobody waits for a lease that is being settled at this moment: one
+-- open transaction must not keep the others from being prolonged. It stands for as long as it has time left.
 DROP PROCEDURE IF EXISTS {do_extend}//
 CREATE PROCEDURE {do_extend}(IN in_seqs LONGTEXT, IN in_nonces LONGTEXT, IN in_lease_id BIGINT, IN in_owner BINARY(16),
                              IN in_lease_us BIGINT)
 MODIFIES SQL DATA SQL SECURITY INVOKER
 BEGIN
-    DECLARE v_until DATETIME(6) DEFAULT UTC_TIMESTAMP(6) + INTERVAL in_lease_us MICROSECOND;
-    DECLARE v_held, v_free, v_born LONGTEXT;
+    DECLARE v_at DATETIME(6) DEFAULT UTC_TIMESTAMP(6);
+    DECLARE v_until DATETIME(6) DEFAULT v_at + INTERVAL in_lease_us MICROSECOND;
+    DECLARE v_latest DATETIME(6);
+    DECLARE v_held, v_free, v_born, v_stand LONGTEXT;
     SELECT JSON_ARRAYAGG(l.seq) INTO v_held
       FROM JSON_TABLE(in_seqs, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
-      STRAIGHT_JOIN {lease} AS l ON l.seq = s.seq
-      LEFT JOIN {live} AS v ON v.seq = s.seq
-      LEFT JOIN {waiting} AS w ON w.seq = s.seq
+      STRAIGHT_JOIN {lease} AS l FORCE INDEX (PRIMARY) ON l.seq = s.seq
+      LEFT JOIN {live} AS v FORCE INDEX (PRIMARY) ON v.seq = s.seq
+      LEFT JOIN {waiting} AS w FORCE INDEX (PRIMARY) ON w.seq = s.seq
      WHERE l.lease_id = in_lease_id
        AND COALESCE(v.nonce, w.nonce)
            IN (SELECT n.nonce FROM JSON_TABLE(in_nonces, '$[*]' COLUMNS (nonce BIGINT PATH '$')) AS n);
     IF v_held IS NOT NULL THEN
-        SELECT JSON_ARRAYAGG(d.seq) INTO v_free
-          FROM (SELECT l.seq FROM (SELECT j.seq FROM JSON_TABLE(v_held, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS j) AS s
-                STRAIGHT_JOIN {lease} AS l ON l.seq = s.seq
+        SELECT JSON_ARRAYAGG(d.seq), MAX(d.locked_until) INTO v_free, v_latest
+          FROM (SELECT l.seq, l.locked_until
+                  FROM (SELECT j.seq FROM JSON_TABLE(v_held, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS j) AS s
+                STRAIGHT_JOIN {lease} AS l FORCE INDEX (PRIMARY) ON l.seq = s.seq
                  WHERE l.lease_id = in_lease_id FOR UPDATE SKIP LOCKED) AS d;
         IF v_free IS NOT NULL THEN
             UPDATE JSON_TABLE(v_free, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
-            STRAIGHT_JOIN {lease} AS l ON l.seq = s.seq SET l.locked_until = v_until;
+            STRAIGHT_JOIN {lease} AS l FORCE INDEX (PRIMARY) ON l.seq = s.seq SET l.locked_until = v_until;
         END IF;
     END IF;
     IF COALESCE(JSON_LENGTH(v_held), 0) < JSON_LENGTH(in_seqs) THEN
         SELECT JSON_ARRAYAGG(d.seq) INTO v_born
           FROM (SELECT m.seq FROM (SELECT j.seq FROM JSON_TABLE(in_seqs, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS j) AS s
-                STRAIGHT_JOIN {live} AS m ON m.seq = s.seq
+                STRAIGHT_JOIN {live} AS m FORCE INDEX (PRIMARY) ON m.seq = s.seq
                  WHERE m.lease_id = in_lease_id
                    AND m.nonce IN (SELECT n.nonce
                                      FROM JSON_TABLE(in_nonces, '$[*]' COLUMNS (nonce BIGINT PATH '$')) AS n)
@@ -237,13 +246,23 @@ BEGIN
                 ON DUPLICATE KEY UPDATE locked_until = locked_until;
         END IF;
     END IF;
-    -- Claims work out from the leases they see when the first runs out, and must not miss this one.
-    UPDATE {gate} AS g SET g.lease_due = v_until
-     WHERE g.name = 'claim' AND (v_held IS NOT NULL OR v_born IS NOT NULL)
-       AND v_until < (SELECT o.lease_due FROM (SELECT lease_due FROM {gate} WHERE name = 'claim') AS o);
-    SELECT s.seq
-      FROM JSON_TABLE(JSON_MERGE_PRESERVE(COALESCE(v_held, '[]'), COALESCE(v_born, '[]')),
-                      '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s;
+    -- Claims have worked out from the leases they saw when to look for the first that has run out. Only what runs out sooner
+    -- than they know has to be told to them.
+    IF v_born IS NOT NULL OR v_latest > v_until THEN
+        UPDATE {gate} AS g SET g.lease_due = v_until WHERE g.name = 'claim' AND g.lease_due > v_until;
+    END IF;
+    SET v_stand = JSON_MERGE_PRESERVE(COALESCE(v_free, '[]'), COALESCE(v_born, '[]'));
+    IF JSON_LENGTH(v_stand) < JSON_LENGTH(in_seqs) THEN
+        SELECT JSON_ARRAYAGG(s.seq) INTO v_stand
+          FROM JSON_TABLE(in_seqs, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
+          LEFT JOIN {lease} AS l FORCE INDEX (PRIMARY) ON l.seq = s.seq
+          LEFT JOIN {live} AS v FORCE INDEX (PRIMARY) ON v.seq = s.seq
+          LEFT JOIN {waiting} AS w FORCE INDEX (PRIMARY) ON w.seq = s.seq
+         WHERE COALESCE(l.lease_id, v.lease_id) = in_lease_id AND COALESCE(l.locked_until, v.born_until) > v_at
+           AND COALESCE(v.nonce, w.nonce)
+               IN (SELECT n.nonce FROM JSON_TABLE(in_nonces, '$[*]' COLUMNS (nonce BIGINT PATH '$')) AS n);
+    END IF;
+    SELECT s.seq FROM JSON_TABLE(COALESCE(v_stand, '[]'), '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s;
 END//
 
 DROP PROCEDURE IF EXISTS {do_redrive}//
@@ -253,13 +272,13 @@ BEGIN
     DECLARE v_dead LONGTEXT;
     SELECT JSON_ARRAYAGG(m.seq) INTO v_dead
       FROM (SELECT j.seq FROM JSON_TABLE(in_seqs, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS j) AS s
-      STRAIGHT_JOIN {waiting} AS m ON m.seq = s.seq
+      STRAIGHT_JOIN {waiting} AS m FORCE INDEX (PRIMARY) ON m.seq = s.seq
      WHERE m.nonce IN (SELECT n.nonce FROM JSON_TABLE(in_nonces, '$[*]' COLUMNS (nonce BIGINT PATH '$')) AS n)
        AND m.state = 3
        FOR UPDATE;
     IF v_dead IS NOT NULL THEN
         UPDATE JSON_TABLE(v_dead, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
-        STRAIGHT_JOIN {waiting} AS m ON m.seq = s.seq
+        STRAIGHT_JOIN {waiting} AS m FORCE INDEX (PRIMARY) ON m.seq = s.seq
            SET m.state = 0, m.available_at = UTC_TIMESTAMP(6), m.retry_count = 0, m.lost_count = 0, m.dead_reason = NULL,
                m.last_error = NULL, m.behind = 0, m.frees_key = 0;
     END IF;

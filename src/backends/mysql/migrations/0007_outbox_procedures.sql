@@ -37,6 +37,8 @@ BEGIN
     END IF;
     SET out_existed = out_seq <> 0;
     IF NOT out_existed THEN
+        -- A row without a number is one that a call which failed left in the transaction of a caller who went on: now it is ours.
+        SET out_nonce = in_nonce, out_message_id = in_message_id;
         IF in_due_time > v_at OR in_priority < 0 OR in_ordering_key IS NOT NULL THEN
             CALL {draw}(out_seq);
             INSERT INTO {waiting} (
@@ -57,7 +59,8 @@ BEGIN
             SET out_seq = LAST_INSERT_ID();
         END IF;
         IF in_key IS NOT NULL THEN
-            UPDATE {key} SET seq = out_seq WHERE tenant_id = in_tenant_id AND idempotency_key = in_key;
+            UPDATE {key} SET seq = out_seq, nonce = in_nonce, message_id = in_message_id, created_at = v_at
+             WHERE tenant_id = in_tenant_id AND idempotency_key = in_key;
         END IF;
     END IF;
 END//
@@ -115,7 +118,7 @@ BEGIN
                m.ordering_key, m.source, m.hash, m.content_type, m.headers, m.payload,
                v_at, v_owner, COALESCE(m.due_time, m.created_at), 0, 0
           FROM JSON_TABLE(in_live, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
-          STRAIGHT_JOIN {live} AS m ON m.seq = s.seq;
+          STRAIGHT_JOIN {live} AS m FORCE INDEX (PRIMARY) ON m.seq = s.seq;
     END IF;
     IF in_keep AND in_waiting IS NOT NULL THEN
         REPLACE INTO {done} (
@@ -128,8 +131,43 @@ BEGIN
                m.ordering_key, m.source, m.hash, m.content_type, m.headers, m.payload,
                v_at, v_owner, m.available_at, m.retry_count, m.lost_count
           FROM JSON_TABLE(in_waiting, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
-          STRAIGHT_JOIN {waiting} AS m ON m.seq = s.seq;
+          STRAIGHT_JOIN {waiting} AS m FORCE INDEX (PRIMARY) ON m.seq = s.seq;
     END IF;
+END//
+
+-- Forgets up to in_batch keys. One that somebody has locked is passed by: a caller that finds its key taken keeps it locked
+-- until its transaction ends.
+DROP PROCEDURE IF EXISTS {purge_keys}//
+CREATE PROCEDURE {purge_keys}(IN in_before DATETIME(6), IN in_batch BIGINT, OUT out_count BIGINT)
+MODIFIES SQL DATA SQL SECURITY INVOKER
+BEGIN
+    DECLARE v_keys LONGTEXT;
+    DECLARE v_room BIGINT DEFAULT in_batch;
+    DECLARE v_chosen, v_passed, v_gone BIGINT DEFAULT 0;
+    SET out_count = 0;
+    REPEAT
+        SELECT JSON_ARRAYAGG(JSON_ARRAY(HEX(d.tenant_id), HEX(d.idempotency_key))), COUNT(*) INTO v_keys, v_chosen
+          FROM (SELECT k.tenant_id, k.idempotency_key FROM {key} AS k FORCE INDEX (`{queue}_key_by_time`)
+                 WHERE k.created_at <= in_before ORDER BY k.created_at LIMIT v_passed, v_room) AS d;
+        IF v_chosen > 0 THEN
+            SELECT JSON_ARRAYAGG(JSON_ARRAY(HEX(d.tenant_id), HEX(d.idempotency_key))), COUNT(*) INTO v_keys, v_gone
+              FROM (SELECT k.tenant_id, k.idempotency_key
+                      FROM (SELECT UNHEX(j.a) AS a, UNHEX(j.b) AS b
+                              FROM JSON_TABLE(v_keys, '$[*]' COLUMNS (a VARCHAR(2048) PATH '$[0]',
+                                                                      b VARCHAR(2048) PATH '$[1]')) AS j) AS s
+                      STRAIGHT_JOIN {key} AS k FORCE INDEX (PRIMARY) ON k.tenant_id = s.a AND k.idempotency_key = s.b
+                     WHERE k.created_at <= in_before FOR UPDATE SKIP LOCKED) AS d;
+            IF v_gone > 0 THEN
+                DELETE k
+                  FROM (SELECT UNHEX(j.a) AS a, UNHEX(j.b) AS b
+                          FROM JSON_TABLE(v_keys, '$[*]' COLUMNS (a VARCHAR(2048) PATH '$[0]',
+                                                                  b VARCHAR(2048) PATH '$[1]')) AS j) AS s
+                  STRAIGHT_JOIN {key} AS k FORCE INDEX (PRIMARY) ON k.tenant_id = s.a AND k.idempotency_key = s.b;
+            END IF;
+            SET out_count = out_count + v_gone, v_passed = v_passed + v_chosen - v_gone;
+        END IF;
+        SET v_room = in_batch - out_count;
+    UNTIL v_chosen <= v_gone OR v_room <= 0 END REPEAT;
 END//
 
 DROP PROCEDURE IF EXISTS {do_purge}//
@@ -137,7 +175,7 @@ CREATE PROCEDURE {do_purge}(IN in_older_us BIGINT, IN in_window_us BIGINT, IN in
 MODIFIES SQL DATA SQL SECURITY INVOKER
 BEGIN
     DECLARE v_at DATETIME(6) DEFAULT UTC_TIMESTAMP(6);
-    DECLARE v_mine, v_history, v_keys BIGINT;
+    DECLARE v_mine, v_history, v_keys BIGINT DEFAULT 0;
     SELECT COUNT(*) INTO v_mine
       FROM (SELECT g.name FROM {gate} AS g WHERE g.name = 'purge' FOR UPDATE SKIP LOCKED) AS d;
     IF v_mine = 0 THEN
@@ -146,9 +184,7 @@ BEGIN
         DELETE FROM {done} WHERE processed_at <= v_at - INTERVAL in_older_us MICROSECOND
          ORDER BY processed_at LIMIT in_batch;
         SET v_history = ROW_COUNT();
-        DELETE FROM {key} WHERE created_at <= v_at - INTERVAL in_window_us MICROSECOND
-         ORDER BY created_at LIMIT in_batch;
-        SET v_keys = ROW_COUNT();
+        CALL {purge_keys}(v_at - INTERVAL in_window_us MICROSECOND, in_batch, v_keys);
         SELECT v_history + v_keys AS purged, 0 AS busy;
     END IF;
 END//

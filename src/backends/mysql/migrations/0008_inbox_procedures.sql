@@ -13,24 +13,30 @@ BEGIN
 END//
 
 -- Locks the content of a key, whose row the caller has locked, and looks at its lease afterwards: a claim locks what it
--- leases, so it has either finished or passes this message by. out_live: 1 in {live}, 0 in {waiting}, NULL: no content.
+-- leases, so it has either finished or passes this message by. The lease itself is not locked, or its holder could not prolong
+-- it while the caller's transaction is open; a caller in REPEATABLE READ sees the leases of its snapshot. Content that is known
+-- to wait is not looked for in {live}, which in REPEATABLE READ would lock the gap that new messages are written into.
+-- out_live: 1 in {live}, 0 in {waiting}, NULL: no content.
 DROP PROCEDURE IF EXISTS {lock_content}//
 CREATE PROCEDURE {lock_content}(IN in_seq BIGINT, IN in_key_state TINYINT, OUT out_live TINYINT, OUT out_leased TINYINT,
                                 OUT out_state TINYINT)
 MODIFIES SQL DATA SQL SECURITY INVOKER
 BEGIN
-    DECLARE v_count BIGINT;
+    DECLARE v_count, v_waits BIGINT DEFAULT 0;
     DECLARE v_until DATETIME(6);
     SET out_live = NULL, out_leased = 0, out_state = in_key_state;
     IF in_seq IS NOT NULL THEN
-        SELECT COUNT(*) INTO v_count FROM {live} AS m WHERE m.seq = in_seq FOR UPDATE;
+        SELECT COUNT(*) INTO v_waits FROM {waiting} AS m WHERE m.seq = in_seq;
+        IF v_waits = 0 THEN
+            SELECT COUNT(*) INTO v_count FROM {live} AS m WHERE m.seq = in_seq FOR UPDATE;
+        END IF;
         SET out_live = v_count;
         IF v_count = 1 THEN
             SET out_state = 0;
         ELSE
             SELECT COALESCE(MAX(m.state), 0) INTO out_state FROM {waiting} AS m WHERE m.seq = in_seq FOR UPDATE;
         END IF;
-        SELECT MAX(l.locked_until) INTO v_until FROM {lease} AS l WHERE l.seq = in_seq FOR UPDATE;
+        SELECT MAX(l.locked_until) INTO v_until FROM {lease} AS l WHERE l.seq = in_seq;
         SET out_leased = v_until IS NOT NULL;
         IF v_until > UTC_TIMESTAMP(6) THEN
             SET out_state = 1;
@@ -259,7 +265,7 @@ BEGIN
     IF io_seqs IS NOT NULL THEN
         SELECT JSON_ARRAYAGG(d.seq) INTO io_seqs
           FROM (SELECT m.seq FROM (SELECT j.seq FROM JSON_TABLE(io_seqs, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS j) AS s
-                STRAIGHT_JOIN {live} AS m ON m.seq = s.seq FOR UPDATE SKIP LOCKED) AS d;
+                STRAIGHT_JOIN {live} AS m FORCE INDEX (PRIMARY) ON m.seq = s.seq FOR UPDATE SKIP LOCKED) AS d;
     END IF;
 END//
 
@@ -273,13 +279,13 @@ BEGIN
     SELECT COUNT(*) INTO v_count
       FROM (SELECT m.source, m.message_id
               FROM JSON_TABLE(in_seqs, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
-              STRAIGHT_JOIN {live} AS m ON m.seq = s.seq
+              STRAIGHT_JOIN {live} AS m FORCE INDEX (PRIMARY) ON m.seq = s.seq
              UNION
             SELECT m.source, m.message_id
               FROM JSON_TABLE(in_seqs, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
-              STRAIGHT_JOIN {waiting} AS m ON m.seq = s.seq
+              STRAIGHT_JOIN {waiting} AS m FORCE INDEX (PRIMARY) ON m.seq = s.seq
              ORDER BY source, message_id LIMIT 1000000) AS d
-      STRAIGHT_JOIN {key} AS k ON k.source = d.source AND k.message_id = d.message_id
+      STRAIGHT_JOIN {key} AS k FORCE INDEX (PRIMARY) ON k.source = d.source AND k.message_id = d.message_id
        FOR UPDATE;
 END//
 
@@ -294,18 +300,53 @@ BEGIN
                                 SUBSTR(HEX(in_owner), 17, 4), SUBSTR(HEX(in_owner), 21)));
     IF in_live IS NOT NULL THEN
         UPDATE JSON_TABLE(in_live, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
-        STRAIGHT_JOIN {live} AS m ON m.seq = s.seq
-        STRAIGHT_JOIN {key} AS k ON k.source = m.source AND k.message_id = m.message_id
+        STRAIGHT_JOIN {live} AS m FORCE INDEX (PRIMARY) ON m.seq = s.seq
+        STRAIGHT_JOIN {key} AS k FORCE INDEX (PRIMARY) ON k.source = m.source AND k.message_id = m.message_id
            SET k.state = 2, k.seq = NULL, k.nonce = NULL, k.processed_at = v_at, k.processed_by = v_owner,
                k.last_error = NULL;
     END IF;
     IF in_waiting IS NOT NULL THEN
         UPDATE JSON_TABLE(in_waiting, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
-        STRAIGHT_JOIN {waiting} AS m ON m.seq = s.seq
-        STRAIGHT_JOIN {key} AS k ON k.source = m.source AND k.message_id = m.message_id
+        STRAIGHT_JOIN {waiting} AS m FORCE INDEX (PRIMARY) ON m.seq = s.seq
+        STRAIGHT_JOIN {key} AS k FORCE INDEX (PRIMARY) ON k.source = m.source AND k.message_id = m.message_id
            SET k.state = 2, k.seq = NULL, k.nonce = NULL, k.processed_at = v_at, k.processed_by = v_owner,
                k.last_error = NULL;
     END IF;
+END//
+
+-- Forgets up to in_batch messages that are done. One that somebody has locked is passed by: whoever sees a message again keeps
+-- its row locked until its transaction ends.
+DROP PROCEDURE IF EXISTS {purge_keys}//
+CREATE PROCEDURE {purge_keys}(IN in_before DATETIME(6), IN in_batch BIGINT, OUT out_count BIGINT)
+MODIFIES SQL DATA SQL SECURITY INVOKER
+BEGIN
+    DECLARE v_keys LONGTEXT;
+    DECLARE v_room BIGINT DEFAULT in_batch;
+    DECLARE v_chosen, v_passed, v_gone BIGINT DEFAULT 0;
+    SET out_count = 0;
+    REPEAT
+        SELECT JSON_ARRAYAGG(JSON_ARRAY(HEX(d.source), HEX(d.message_id))), COUNT(*) INTO v_keys, v_chosen
+          FROM (SELECT k.source, k.message_id FROM {key} AS k FORCE INDEX (`{queue}_key_by_state`)
+                 WHERE k.state = 2 AND k.last_seen <= in_before ORDER BY k.last_seen LIMIT v_passed, v_room) AS d;
+        IF v_chosen > 0 THEN
+            SELECT JSON_ARRAYAGG(JSON_ARRAY(HEX(d.source), HEX(d.message_id))), COUNT(*) INTO v_keys, v_gone
+              FROM (SELECT k.source, k.message_id
+                      FROM (SELECT UNHEX(j.a) AS a, UNHEX(j.b) AS b
+                              FROM JSON_TABLE(v_keys, '$[*]' COLUMNS (a VARCHAR(2048) PATH '$[0]',
+                                                                      b VARCHAR(2048) PATH '$[1]')) AS j) AS s
+                      STRAIGHT_JOIN {key} AS k FORCE INDEX (PRIMARY) ON k.source = s.a AND k.message_id = s.b
+                     WHERE k.state = 2 AND k.last_seen <= in_before FOR UPDATE SKIP LOCKED) AS d;
+            IF v_gone > 0 THEN
+                DELETE k
+                  FROM (SELECT UNHEX(j.a) AS a, UNHEX(j.b) AS b
+                          FROM JSON_TABLE(v_keys, '$[*]' COLUMNS (a VARCHAR(2048) PATH '$[0]',
+                                                                  b VARCHAR(2048) PATH '$[1]')) AS j) AS s
+                  STRAIGHT_JOIN {key} AS k FORCE INDEX (PRIMARY) ON k.source = s.a AND k.message_id = s.b;
+            END IF;
+            SET out_count = out_count + v_gone, v_passed = v_passed + v_chosen - v_gone;
+        END IF;
+        SET v_room = in_batch - out_count;
+    UNTIL v_chosen <= v_gone OR v_room <= 0 END REPEAT;
 END//
 
 DROP PROCEDURE IF EXISTS {do_purge}//
@@ -313,15 +354,13 @@ CREATE PROCEDURE {do_purge}(IN in_older_us BIGINT, IN in_window_us BIGINT, IN in
 MODIFIES SQL DATA SQL SECURITY INVOKER
 BEGIN
     DECLARE v_at DATETIME(6) DEFAULT UTC_TIMESTAMP(6);
-    DECLARE v_mine, v_gone BIGINT;
+    DECLARE v_mine, v_gone BIGINT DEFAULT 0;
     SELECT COUNT(*) INTO v_mine
       FROM (SELECT g.name FROM {gate} AS g WHERE g.name = 'purge' FOR UPDATE SKIP LOCKED) AS d;
     IF v_mine = 0 THEN
         SELECT 0 AS purged, 1 AS busy;
     ELSE
-        DELETE FROM {key} WHERE state = 2 AND last_seen <= v_at - INTERVAL in_older_us MICROSECOND
-         ORDER BY last_seen LIMIT in_batch;
-        SET v_gone = ROW_COUNT();
+        CALL {purge_keys}(v_at - INTERVAL in_older_us MICROSECOND, in_batch, v_gone);
         SELECT v_gone AS purged, 0 AS busy;
     END IF;
 END//

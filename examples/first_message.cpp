@@ -133,7 +133,7 @@ int tell(const std::string& path) {
 
 int main() {
     std::string directory =
-        (std::filesystem::temp_directory_path() / "postroom-demo-XXXXXX").string();
+        (std::filesystem::temp_directory_path() / "postroom-first-message-XXXXXX").string();
     if (mkdtemp(directory.data()) == nullptr) {
         std::perror("mkdtemp");
         return 1;
@@ -142,7 +142,7 @@ int main() {
     try {
         result = tell(directory + "/shop.db");
     } catch (const std::exception& error) {
-        std::fprintf(stderr, "demo: %s\n", error.what());
+        std::fprintf(stderr, "first_message: %s\n", error.what());
     }
     std::filesystem::remove_all(directory);
     return result;

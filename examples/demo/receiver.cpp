@@ -1,0 +1,57 @@
+#include "receiver.hpp"
+
+#include <exception>
+
+#include <postroom/backend/sqlite.hpp>
+#include <postroom/transaction.hpp>
+
+namespace demo {
+
+Receiver::Receiver(const std::string& path)
+    : store_(postroom::sqlite::open_store(path, {.deploy_schema = true})), inbox_(*store_) {
+    const auto tx = store_->begin();
+    tx->execute({.sql = "CREATE TABLE shipments (order_id INTEGER NOT NULL)"});
+    tx->commit();
+}
+
+void Receiver::go_up() {
+    loses_answers_ = false;
+    server_ = std::make_unique<HttpServer>(
+        port_, [this](const Request& request) { return take(request); });
+}
+
+void Receiver::go_down() { server_.reset(); }
+
+// [take]
+std::optional<int> Receiver::take(const Request& request) {
+    if (request.body == "poison") return 500;
+    try {
+        const auto tx = store_->begin();
+        const bool is_new = inbox_.once(*tx, "shop", request.headers.at("webhook-id"), [&] {
+            tx->execute({.sql = "INSERT INTO shipments VALUES (?)",
+                         .params = {std::int64_t{std::stoi(request.body)}}});
+        });
+        tx->commit();  // the shipment and the mark that it was made: both, or neither
+        ++(is_new ? taken_ : duplicates_);
+    } catch (const std::exception&) {
+        return 500;  // it comes again
+    }
+    if (loses_answers_) return std::nullopt;
+    return 204;
+}
+// [/take]
+
+std::set<int> Receiver::shipped_orders() const {
+    std::set<int> orders;
+    const auto tx = store_->begin();
+    for (const auto& row : tx->execute({.sql = "SELECT order_id FROM shipments"}))
+        orders.insert(std::stoi(row.at(0).value()));
+    return orders;
+}
+
+std::size_t Receiver::shipments() const {
+    const auto tx = store_->begin();
+    return tx->execute({.sql = "SELECT order_id FROM shipments"}).size();
+}
+
+}  // namespace demo

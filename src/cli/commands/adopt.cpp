@@ -1,0 +1,155 @@
+#include <fmt/format.h>
+
+#include <stdexcept>
+#include <thread>
+
+#include "cli/commands/commands.hpp"
+#include "cli/failure.hpp"
+#include "cli/foreign_shape.hpp"
+#include "cli/output/json.hpp"
+#include "cli/output/progress.hpp"
+#include "cli/output/text.hpp"
+#include "cli/session.hpp"
+#include "postroom/error.hpp"
+
+namespace postroom::cli {
+
+namespace {
+
+constexpr std::chrono::milliseconds follow_pause{500};
+constexpr int conflicts_max = 10;  // in a row
+
+struct Outcome {
+    std::uint64_t rows = 0;
+    std::uint64_t enqueued = 0;
+};
+
+std::string so_far(const Outcome& outcome) {
+    return fmt::format("{} rows were taken over before it, and no part of its chunk", outcome.rows);
+}
+
+// A chunk that met somebody else's is repeated as a whole.
+AdoptResult one_chunk(TableAdoption& tables, const AdoptRequest& request, const Outcome& outcome) {
+    for (int conflicts = 0;; ++conflicts) {
+        try {
+            return tables.adopt(request);
+        } catch (const std::invalid_argument& error) {
+            throw Failure(ExitCode::input, fmt::format("{}; {}; mend the row or mark it as "
+                                                       "processed, then go on",
+                                                       error.what(), so_far(outcome)));
+        } catch (const Error& error) {
+            if (error.kind() != ErrorKind::conflict || conflicts == conflicts_max)
+                throw Error(error.kind(), fmt::format("{}; {}", error.what(), so_far(outcome)));
+        }
+    }
+}
+
+Outcome take_over(TableAdoption& tables, const AdoptRequest& request, std::uint64_t total,
+                  bool follow) {
+    Outcome outcome;
+    Progress progress("rows taken over",
+                      follow ? std::nullopt : std::optional<std::uint64_t>(total));
+    while (true) {
+        const AdoptResult chunk = one_chunk(tables, request, outcome);
+        outcome.rows += chunk.rows;
+        outcome.enqueued += chunk.enqueued;
+        progress.at(outcome.rows);
+        if (chunk.rows > 0) continue;
+        if (!follow) return outcome;
+        std::this_thread::sleep_for(follow_pause);
+    }
+}
+
+void report(const Invocation& in, const std::string& table, const Outcome& outcome,
+            const AdoptCounts& counts) {
+    if (in.json()) {
+        print(JsonObject()
+                  .add("table", table)
+                  .add("pending", counts.pending)
+                  .add("dead", counts.dead)
+                  .add("adopted", outcome.rows)
+                  .add("enqueued", outcome.enqueued)
+                  .add("dry_run", in.dry_run())
+                  .text() +
+              "\n");
+        return;
+    }
+    const std::string dead =
+        counts.dead == 0 || in.has("dead")
+            ? ""
+            : fmt::format("; {} dead rows stay where they are (--dead takes them too)",
+                          counts.dead);
+    if (in.dry_run()) {
+        print(fmt::format("would take over {} rows of {}{}\n",
+                          counts.pending + (in.has("dead") ? counts.dead : 0), printable(table),
+                          dead));
+        return;
+    }
+    const std::uint64_t known = outcome.rows - outcome.enqueued;
+    print(fmt::format(
+        "{} rows of {} taken over{}{}\n", outcome.rows, printable(table),
+        known == 0 ? "" : fmt::format(", {} of them were messages here already", known), dead));
+}
+
+ExitCode run(const Invocation& in) {
+    check_foreign_options(in);
+    const Config config = load_config(in);
+    const std::unique_ptr<Store> store = open_store_of(config, one_store(config, in));
+    TableAdoption& tables = adoption(*store);
+    const AdoptRequest request{.table = foreign_table(*store, in),
+                               .chunk = chunk_of(in),
+                               .dead = in.has("dead"),
+                               .remove = in.has("remove")};
+    const auto& columns = request.table.columns;
+    if (!request.remove && !columns.contains("is_processed") && !columns.contains("processed_at") &&
+        !(columns.contains("status") && !request.table.finished.empty()))
+        throw Failure(ExitCode::usage,
+                      fmt::format("no column of {} tells that a row was processed; name one with "
+                                  "--map processed_at=..., or let the rows be removed with "
+                                  "--remove",
+                                  printable(request.table.name)));
+    const AdoptCounts counts = tables.count(request.table);
+    Outcome outcome;
+    if (!in.dry_run())
+        outcome = take_over(tables, request, counts.pending + (request.dead ? counts.dead : 0),
+                            in.has("follow"));
+    report(in, request.table.name, outcome, counts);
+    return ExitCode::ok;
+}
+
+}  // namespace
+
+Command adopt_command() {
+    std::vector<Option> options = foreign_table_options();
+    options.push_back({.name = "pending",
+                       .value = "VALUES",
+                       .what = "Values of the status that wait for delivery, with commas."});
+    options.push_back({.name = "dead-status",
+                       .value = "VALUES",
+                       .what = "Values of the status that are given up."});
+    options.push_back(
+        {.name = "finished", .value = "VALUE", .what = "The status of what was delivered."});
+    options.push_back({.name = "lock-timeout",
+                       .value = "DURATION",
+                       .what = "A row that was locked_at so long ago may be taken; 5m."});
+    options.push_back({.name = "dead", .what = "Dead rows too, as new messages."});
+    options.push_back(
+        {.name = "remove", .what = "Remove the rows instead of marking them as processed."});
+    options.push_back({.name = "follow", .what = "Go on with what is still written, until ended."});
+    return {.name = "adopt",
+            .summary = "Take over the rows of an outbox table that another program writes.",
+            .details =
+                "Each chunk is one transaction that enqueues here and marks there: nothing is lost "
+                "or doubled, whenever it is ended, and the same command goes on where it was. Old "
+                "writers may go on; stop the old dispatcher first. Rows without an idempotency key "
+                "get one that follows from the table and their id. Attempts are counted anew.",
+            .options = std::move(options),
+            .examples = {"postroom migrate adopt --shape outbox_event --dry-run",
+                         "postroom migrate adopt --table shop.events --map id=nr --map topic=kind "
+                         "--map payload=body --remove"},
+            .prints = true,
+            .changes = true,
+            .run = &run};
+}
+
+}  // namespace postroom::cli

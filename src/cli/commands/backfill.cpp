@@ -1,0 +1,77 @@
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+#include "cli/commands/commands.hpp"
+#include "cli/failure.hpp"
+#include "cli/foreign_shape.hpp"
+#include "cli/output/json.hpp"
+#include "cli/output/progress.hpp"
+#include "cli/output/text.hpp"
+#include "cli/session.hpp"
+
+namespace postroom::cli {
+
+namespace {
+
+std::uint64_t fill(TableAdoption& tables, const ForeignTable& table, std::uint32_t chunk,
+                   std::uint64_t total) {
+    Progress progress("keys", total);
+    std::uint64_t filled = 0;
+    while (const std::uint64_t done = tables.backfill(table, chunk)) {
+        filled += done;
+        progress.at(filled);
+    }
+    return filled;
+}
+
+ExitCode run(const Invocation& in) {
+    check_foreign_options(in);
+    const Config config = load_config(in);
+    const std::unique_ptr<Store> store = open_store_of(config, one_store(config, in));
+    TableAdoption& tables = adoption(*store);
+    const ForeignTable table = foreign_table(*store, in);
+    if (!table.columns.contains("idempotency_key"))
+        throw Failure(ExitCode::usage,
+                      fmt::format("{} has no column for the key: add one that may be NULL, such as "
+                                  "IdempotencyKey, or name it with --map idempotency_key=...",
+                                  printable(table.name)));
+    const std::uint64_t missing = tables.count_without_key(table);
+    const std::uint64_t filled = in.dry_run() ? 0 : fill(tables, table, chunk_of(in), missing);
+    if (in.json()) {
+        print(JsonObject()
+                  .add("table", table.name)
+                  .add("missing", missing)
+                  .add("filled", filled)
+                  .add("dry_run", in.dry_run())
+                  .text() +
+              "\n");
+    } else if (in.dry_run()) {
+        print(fmt::format("would give {} rows of {} an idempotency key\n", missing,
+                          printable(table.name)));
+    } else {
+        print(fmt::format("{} rows of {} were given an idempotency key\n", filled,
+                          printable(table.name)));
+    }
+    return ExitCode::ok;
+}
+
+}  // namespace
+
+Command backfill_command() {
+    return {.name = "backfill",
+            .summary = "Give the rows of a classic outbox table the idempotency keys they lack.",
+            .details =
+                "For a table that stays in use: rows whose key is NULL, in whatever state, get one "
+                "that follows from the table and their id, the same that 'migrate adopt' would "
+                "give them. In chunks, each a transaction of its own; writers go on, and the same "
+                "command goes on after an interruption. Our own messages need none: without a key "
+                "of its own a message has its message id for one.",
+            .options = foreign_table_options(),
+            .examples = {"postroom backfill --shape outbox_messages"},
+            .prints = true,
+            .changes = true,
+            .run = &run};
+}
+
+}  // namespace postroom::cli
