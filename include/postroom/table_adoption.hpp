@@ -6,8 +6,10 @@
 // go on inserting in the meantime; the old dispatcher must have been stopped, since nobody can tell
 // what it has just sent.
 //
-// A row without an idempotency key is given one that follows from the table and the row's id: a row
-// that comes again, from a backup perhaps, is known again as long as the dedupe window says.
+// A row is known by its id, which must be unique in its table. A row without an idempotency key is
+// given one that follows from the table (its schema and name, however they were spelled here) and
+// the row's id: a row that comes again, from a backup perhaps, is known again as long as the dedupe
+// window says.
 //
 // Thread safety: all operations may be called concurrently; two adoptions of one table share its
 // rows.
@@ -31,7 +33,9 @@ struct ForeignTable {
     // occurred_at, due_time, expires_at. Of its state created_at, next_attempt_at, status,
     // is_processed, processed_at, locked_until, locked_at, retry_count.
     std::map<std::string, std::string> columns{};
-    // Values of `status`, numbers or words.
+    // Values of `status`: numbers for a column of numbers, words for any other. Where no other
+    // column tells what was delivered, `pending` must name some; a row whose status is `finished`
+    // is never taken.
     std::vector<std::string> pending{};
     std::vector<std::string> dead{};
     std::string finished{};
@@ -49,8 +53,9 @@ struct AdoptRequest {
 };
 
 struct AdoptResult {
-    std::uint64_t rows = 0;      // taken over; 0: nothing is left that may be
+    std::uint64_t rows = 0;      // taken over; 0: nothing is left that may be, unless `held`
     std::uint64_t enqueued = 0;  // messages that came of it; the others were there before
+    bool held = false;           // rows wait, but others have locked them: come again later
 };
 
 struct AdoptCounts {
@@ -70,12 +75,16 @@ public:
 
     virtual AdoptCounts count(const ForeignTable& table) = 0;
 
-    // One chunk, the oldest first. Throws std::invalid_argument for a table without the columns it
-    // needs, and for a row that breaks a limit of ours, which it names; then the chunk is undone.
+    // One chunk, of the oldest rows; fewer than asked for when their payloads are large. Where an
+    // ordering_key is mapped they are numbered in the order of their age and no locked one is
+    // passed over. Throws std::invalid_argument for a table without the columns it needs, for an id
+    // that is missing or not unique, and for a row that breaks a limit of ours, which it names;
+    // then the chunk is undone.
     virtual AdoptResult adopt(const AdoptRequest& request) = 0;
 
-    // Gives up to `chunk` rows without an idempotency key one, whatever their state, in the table
-    // itself. Returns how many; 0 when all have one.
+    // Gives up to `chunk` rows that have an id, but no idempotency key, one, whatever their state,
+    // in the table itself. Returns how many; 0 when all have one that nobody else has locked.
+    // Throws std::invalid_argument when an id is not unique or the table does not keep the keys.
     virtual std::uint64_t backfill(const ForeignTable& table, std::uint32_t chunk) = 0;
     virtual std::uint64_t count_without_key(const ForeignTable& table) = 0;
 };

@@ -133,6 +133,12 @@ ExitCode run_bulk(const Invocation& in, const BulkChange& change, State state) {
                                   "them",
                                   change.verb));
     }
+    // An empty one, from a variable that was not set perhaps, would mean everything.
+    for (const std::string filter : {"topic", "error"}) {
+        if (in.has(filter) && in.value(filter).empty())
+            throw Failure(ExitCode::usage,
+                          fmt::format("--{} must not be empty; --all means all", filter));
+    }
     rate_of(in);
     const Config config = load_config(in);
     const std::unique_ptr<Store> store = open_store_of(config, one_store(config, in));

@@ -145,6 +145,28 @@ std::vector<std::string> split(std::string_view text, char mark) {
     return parts;
 }
 
+std::string trimmed(const std::string& text) {
+    const std::size_t begin = text.find_first_not_of(' ');
+    if (begin == std::string::npos) return "";
+    return text.substr(begin, text.find_last_not_of(' ') - begin + 1);
+}
+
+// The values of a status that an option names, with commas.
+std::vector<std::string> status_values(const Invocation& in, const std::string& option) {
+    std::vector<std::string> values;
+    for (const std::string& text : split(in.value(option), ',')) values.push_back(trimmed(text));
+    if (values.empty() || std::ranges::find(values, "") != values.end())
+        throw Failure(ExitCode::usage, fmt::format("--{} has an empty value", option));
+    return values;
+}
+
+void check_status_options(const Invocation& in) {
+    for (const std::string option : {"pending", "dead-status", "finished"})
+        if (in.has(option)) status_values(in, option);
+    if (in.has("finished") && status_values(in, "finished").size() > 1)
+        throw Failure(ExitCode::usage, "--finished takes one value");
+}
+
 std::pair<std::string, std::string> mapping(const std::string& text) {
     const std::size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0)
@@ -193,9 +215,16 @@ void apply_options(ForeignTable& table, const Invocation& in,
                                       printable(theirs), did_you_mean(theirs, columns)));
         table.columns[ours] = found;
     }
-    if (in.has("pending")) table.pending = split(in.value("pending"), ',');
-    if (in.has("finished")) table.finished = in.value("finished");
-    if (in.has("dead-status")) table.dead = split(in.value("dead-status"), ',');
+    if (in.has("pending")) table.pending = status_values(in, "pending");
+    if (in.has("finished")) table.finished = status_values(in, "finished").front();
+    if (in.has("dead-status")) table.dead = status_values(in, "dead-status");
+    for (const std::string option : {"pending", "dead-status", "finished"}) {
+        if (in.has(option) && !table.columns.contains("status"))
+            throw Failure(ExitCode::usage,
+                          fmt::format("--{}: no column of {} is the status; name it with --map "
+                                      "status=...",
+                                      option, printable(table.name)));
+    }
     table.lock_timeout = parse_duration(in.value("lock-timeout", "5m")).value();
 }
 
@@ -238,6 +267,7 @@ void check_foreign_options(const Invocation& in) {
     if (!parse_duration(in.value("lock-timeout", "5m")))
         throw Failure(ExitCode::usage,
                       "--lock-timeout needs a number with a unit, such as 30s or 5m");
+    check_status_options(in);
     chunk_of(in);
 }
 
@@ -251,7 +281,8 @@ TableAdoption& adoption(Store& store) {
 
 ForeignTable foreign_table(Store& store, const Invocation& in) {
     ForeignTable table{.name = table_name(in)};
-    const std::vector<std::string> columns = adoption(store).columns_of(table.name);
+    const std::vector<std::string> columns =
+        as_usage([&] { return adoption(store).columns_of(table.name); });
     if (columns.empty())
         throw Failure(ExitCode::not_found,
                       fmt::format("the database of store '{}' has no table '{}'; name it with "

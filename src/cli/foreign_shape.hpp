@@ -2,10 +2,12 @@
 // one: --shape, --table, --map and their like.
 #pragma once
 
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "cli/command.hpp"
+#include "cli/failure.hpp"
 #include "postroom/table_adoption.hpp"
 
 namespace postroom::cli {
@@ -22,6 +24,16 @@ void check_foreign_options(const Invocation& in);
 ForeignTable foreign_table(Store& store, const Invocation& in);
 
 TableAdoption& adoption(Store& store);
+
+// What `ask` returns. What it says against the table as described is a mistake of the command line.
+template <typename Ask>
+auto as_usage(const Ask& ask) {
+    try {
+        return ask();
+    } catch (const std::invalid_argument& error) {
+        throw Failure(ExitCode::usage, error.what());
+    }
+}
 
 // --chunk
 std::uint32_t chunk_of(const Invocation& in);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <stdexcept>
 #include <utility>
 
@@ -28,25 +29,16 @@ constexpr std::array time_fields{std::string_view{"occurred_at"}, std::string_vi
                                  std::string_view{"expires_at"}};
 
 bool is_number(std::string_view text) {
+    if (text.starts_with('-')) text.remove_prefix(1);
     return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
 // Values of a status come from the operator: numbers, or words that need no escaping.
-std::string literal(const std::string& value) {
-    if (is_number(value)) return value;
-    const bool word = !value.empty() && std::ranges::all_of(value, [](char c) {
+bool is_word(std::string_view text) {
+    return !text.empty() && std::ranges::all_of(text, [](char c) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
                c == '_' || c == '-' || c == ' ';
     });
-    if (!word) throw std::invalid_argument("status: its values are numbers or words");
-    return fmt::format("'{}'", value);
-}
-
-std::string list_of(const std::vector<std::string>& values) {
-    std::vector<std::string> literals;
-    literals.reserve(values.size());
-    for (const std::string& value : values) literals.push_back(literal(value));
-    return fmt::format("{}", fmt::join(literals, ", "));
 }
 
 }  // namespace
@@ -156,11 +148,58 @@ std::string ForeignSql::bytes_of(const std::string& field) const {
     return applied(texts_.is_blob(type_of(field)) ? texts_.blob_bytes : texts_.text_bytes, field);
 }
 
+// Some engines take a word for the number 0 where the two are compared: a column of numbers meets
+// numbers alone, any other column words alone.
+std::string ForeignSql::literal(const std::string& value) const {
+    if (!is_word(value)) throw std::invalid_argument("status: its values are numbers or words");
+    if (!texts_.is_number(type_of("status"))) return fmt::format("'{}'", value);
+    if (!is_number(value))
+        throw std::invalid_argument(
+            fmt::format("status: '{}' is no number, but column '{}' of table {} holds numbers",
+                        value, table_.columns.at("status"), table_.name));
+    return value;
+}
+
+std::string ForeignSql::list_of(const std::vector<std::string>& values) const {
+    std::vector<std::string> literals;
+    literals.reserve(values.size());
+    for (const std::string& value : values) literals.push_back(literal(value));
+    return fmt::format("{}", fmt::join(literals, ", "));
+}
+
+std::string ForeignSql::status_is(std::string_view comparison) const {
+    const std::string name =
+        texts_.is_number(type_of("status")) ? column("status") : applied(texts_.word, "status");
+    return fmt::format("{} {}", name, comparison);
+}
+
+void ForeignSql::require_states() const {
+    if (!has("status")) return;
+    for (const std::vector<std::string>* values : {&table_.pending, &table_.dead}) {
+        list_of(*values);
+        if (!table_.finished.empty() &&
+            std::ranges::find(*values, table_.finished) != values->end())
+            throw std::invalid_argument(
+                fmt::format("table {}: the status '{}' cannot both wait for delivery, or be dead, "
+                            "and be finished",
+                            table_.name, table_.finished));
+    }
+    if (!table_.finished.empty()) literal(table_.finished);
+    if (table_.pending.empty() && !has("is_processed") && !has("processed_at"))
+        throw std::invalid_argument(
+            fmt::format("table {}: its status alone tells what was delivered; say which values "
+                        "wait for delivery (pending)",
+                        table_.name));
+}
+
 // Not delivered, as far as the flags say.
 std::string ForeignSql::open_condition() const {
     std::string out = "1 = 1";
     if (has("is_processed")) out += " AND " + applied(texts_.is_false, "is_processed");
     if (has("processed_at")) out += fmt::format(" AND {} IS NULL", column("processed_at"));
+    if (has("status") && !table_.finished.empty())
+        out += fmt::format(" AND ({} IS NULL OR {})", column("status"),
+                           status_is("<> " + literal(table_.finished)));
     return out;
 }
 
@@ -168,7 +207,8 @@ std::string ForeignSql::open_condition() const {
 std::string ForeignSql::dead_condition() const {
     std::vector<std::string> any;
     if (has("status") && !table_.dead.empty())
-        any.push_back(fmt::format("{} IN ({})", column("status"), list_of(table_.dead)));
+        any.push_back(fmt::format("({} IS NOT NULL AND {})", column("status"),
+                                  status_is(fmt::format("IN ({})", list_of(table_.dead)))));
     if (has("retry_count") && has("max_attempts"))
         any.push_back(fmt::format("coalesce({} >= {}, 1 = 0)", column("retry_count"),
                                   column("max_attempts")));
@@ -183,7 +223,7 @@ void ForeignSql::waits(Writer& out, std::int64_t now_us, bool with_dead) const {
     if (has("status") && !table_.pending.empty()) {
         std::vector<std::string> values = table_.pending;
         if (with_dead) values.insert(values.end(), table_.dead.begin(), table_.dead.end());
-        status = fmt::format(" AND {} IN ({})", column("status"), list_of(values));
+        status = " AND " + status_is(fmt::format("IN ({})", list_of(values)));
     }
     out.text(open_condition()).text(status);
     const std::string dead = dead_condition();
@@ -203,11 +243,19 @@ void ForeignSql::add_ids(Writer& out, const std::vector<std::string>& ids) const
     const bool blob = texts_.is_blob(type_of("id"));
     out.text(column("id")).text(" IN (");
     bool first = true;
-    for (const std::string& hex : ids) {
+    const auto add = [&](SqlValue value) {
         if (!first) out.text(", ");
         first = false;
-        std::string bytes = base::hex_decode(hex).value_or("");
-        out.value(blob ? SqlValue{Blob{std::move(bytes)}} : SqlValue{std::move(bytes)});
+        out.value(std::move(value));
+    };
+    for (const std::string& hex : ids) {
+        const std::string bytes = base::hex_decode(hex).value_or("");
+        if (blob || texts_.loose_types) add(Blob{bytes});
+        if (!blob || texts_.loose_types) add(bytes);
+        std::int64_t number = 0;
+        const char* const end = bytes.data() + bytes.size();
+        const auto [read, error] = std::from_chars(bytes.data(), end, number);
+        if (texts_.loose_types && error == std::errc{} && read == end) add(number);
     }
     out.text(")");
 }
@@ -231,9 +279,26 @@ SqlStatement ForeignSql::count_dead() const {
 SqlStatement ForeignSql::count_without_key() const {
     Writer out(placeholder_);
     return out
-        .text(fmt::format("SELECT count(*) FROM {} WHERE {} IS NULL", from_,
-                          column("idempotency_key")))
+        .text(fmt::format("SELECT count(*) FROM {} WHERE {} IS NULL AND {} IS NOT NULL", from_,
+                          column("idempotency_key"), column("id")))
         .take();
+}
+
+SqlStatement ForeignSql::count_ids(const std::vector<std::string>& ids, bool without_key) const {
+    Writer out(placeholder_);
+    out.text(fmt::format("SELECT count(*) FROM {} WHERE ", from_));
+    if (without_key) out.text(fmt::format("{} IS NULL AND ", column("idempotency_key")));
+    add_ids(out, ids);
+    return out.take();
+}
+
+SqlStatement ForeignSql::sizes(const std::vector<std::string>& ids) const {
+    Writer out(placeholder_);
+    const bool blob = texts_.is_blob(type_of("payload"));
+    out.text(fmt::format("SELECT {}, {} FROM {} WHERE ", bytes_of("id"),
+                         applied(blob ? texts_.blob_size : texts_.text_size, "payload"), from_));
+    add_ids(out, ids);
+    return out.take();
 }
 
 SqlStatement ForeignSql::chunk_ids(std::int64_t now_us, const AdoptRequest& request) const {
@@ -248,8 +313,9 @@ SqlStatement ForeignSql::chunk_ids(std::int64_t now_us, const AdoptRequest& requ
 SqlStatement ForeignSql::ids_without_key(std::uint32_t chunk) const {
     Writer out(placeholder_);
     return out
-        .text(fmt::format("SELECT {} FROM {} WHERE {} IS NULL LIMIT {}{}", bytes_of("id"), from_,
-                          column("idempotency_key"), chunk, texts_.lock))
+        .text(fmt::format("SELECT {} FROM {} WHERE {} IS NULL AND {} IS NOT NULL LIMIT {}{}",
+                          bytes_of("id"), from_, column("idempotency_key"), column("id"), chunk,
+                          texts_.lock))
         .take();
 }
 
@@ -267,28 +333,32 @@ SqlStatement ForeignSql::chunk_rows(std::int64_t now_us, const AdoptRequest& req
     waits(out, now_us, request.dead);
     out.text(" AND ");
     add_ids(out, ids);
-    return out.text(texts_.lock).take();
+    // Of one ordering key nothing may be passed over.
+    return out.text(has("ordering_key") ? texts_.lock_waiting : texts_.lock).take();
 }
 
-SqlStatement ForeignSql::finish(const std::vector<std::string>& ids, bool remove) const {
+std::string ForeignSql::marks() const {
+    std::vector<std::string> marks;
+    const auto mark = [&](const std::string& field, const std::string& value) {
+        marks.push_back(fmt::format("{} = {}", column(field), value));
+    };
+    if (has("is_processed")) mark("is_processed", texts_.true_as(type_of("is_processed")));
+    if (has("processed_at")) mark("processed_at", texts_.now_as(type_of("processed_at")));
+    if (has("status") && !table_.finished.empty()) mark("status", literal(table_.finished));
+    if (marks.empty())
+        throw std::invalid_argument(fmt::format(
+            "table {}: no column tells that a row was processed; it could only be removed",
+            table_.name));
+    return fmt::format("{}", fmt::join(marks, ", "));
+}
+
+SqlStatement ForeignSql::finish(std::int64_t now_us, const AdoptRequest& request,
+                                const std::vector<std::string>& ids) const {
     Writer out(placeholder_);
-    if (remove) {
-        out.text(fmt::format("DELETE FROM {} WHERE ", from_));
-    } else {
-        std::vector<std::string> marks;
-        const auto mark = [&](const std::string& field, const std::string& value) {
-            if (has(field)) marks.push_back(fmt::format("{} = {}", column(field), value));
-        };
-        if (has("is_processed")) mark("is_processed", texts_.true_as(type_of("is_processed")));
-        if (has("processed_at")) mark("processed_at", texts_.now_as(type_of("processed_at")));
-        if (!table_.finished.empty()) mark("status", literal(table_.finished));
-        if (marks.empty())
-            throw std::invalid_argument(
-                fmt::format("table {}: no column tells that a row was processed; it could only be "
-                            "removed",
-                            table_.name));
-        out.text(fmt::format("UPDATE {} SET {} WHERE ", from_, fmt::join(marks, ", ")));
-    }
+    out.text(request.remove ? fmt::format("DELETE FROM {} WHERE ", from_)
+                            : fmt::format("UPDATE {} SET {} WHERE ", from_, marks()));
+    waits(out, now_us, request.dead);
+    out.text(" AND ");
     add_ids(out, ids);
     return out.take();
 }

@@ -17,12 +17,22 @@ struct ForeignTexts {
     char quote = '"';
     // :table and :schema (may be empty), or :name (both, quoted). Rows: name, type.
     std::string columns{};
+    // The same; one row of two texts by which a table is the same however it was spelled: its
+    // schema and its name.
+    std::string identity{};
     std::string micros{};      // of a time: microseconds since 1970
     std::string text_bytes{};  // of anything with a text: that, as hex of UTF-8
     std::string blob_bytes{};  // of bytes, as hex
     std::string is_false{};    // NULL counts as false
-    std::string lock{};        // behind a SELECT: locks its rows, passes over locked ones
+    std::string text_size{};   // in bytes, as text_bytes has them
+    std::string blob_size{};
+    std::string word{};          // of a status that is no number: what equals a quoted word
+    std::string lock{};          // behind a SELECT: locks its rows, passes over locked ones
+    std::string lock_waiting{};  // waits for those
+    // A column may hold values that are not of its type: an id is looked for in every form.
+    bool loose_types = false;
     bool (*is_blob)(std::string_view type) = nullptr;
+    bool (*is_number)(std::string_view type) = nullptr;
     // Values for a column of this type.
     std::string (*now_as)(std::string_view type) = nullptr;
     std::string (*true_as)(std::string_view type) = nullptr;
@@ -35,6 +45,10 @@ public:
     ForeignSql(const ForeignTexts& texts, Placeholder placeholder, const ForeignTable& table,
                std::map<std::string, std::string> types);
 
+    // Throws std::invalid_argument when the values of the status cannot tell what waits: they are
+    // missing, contradict each other or are of another kind than the column.
+    void require_states() const;
+
     // The database's clock, in microseconds, tells which locks are over.
     SqlStatement count_pending(std::int64_t now_us) const;
     SqlStatement count_dead() const;
@@ -42,10 +56,15 @@ public:
     // The ids of a chunk: hex.
     SqlStatement chunk_ids(std::int64_t now_us, const AdoptRequest& request) const;
     SqlStatement ids_without_key(std::uint32_t chunk) const;
+    // Rows with one of these ids: as many as there are ids, where those are unique.
+    SqlStatement count_ids(const std::vector<std::string>& ids, bool without_key = false) const;
+    // Id in hex, bytes of the payload.
+    SqlStatement sizes(const std::vector<std::string>& ids) const;
     // Locks those of `ids` that still wait. Columns as in fields().
     SqlStatement chunk_rows(std::int64_t now_us, const AdoptRequest& request,
                             const std::vector<std::string>& ids) const;
-    SqlStatement finish(const std::vector<std::string>& ids, bool remove) const;
+    SqlStatement finish(std::int64_t now_us, const AdoptRequest& request,
+                        const std::vector<std::string>& ids) const;
     SqlStatement set_key(const std::string& id, const std::string& key) const;
 
     // What chunk_rows() yields, in order: the fields of the message that the table has.
@@ -63,6 +82,10 @@ private:
     bool has(const std::string& field) const { return table_.columns.contains(field); }
     const std::string& type_of(const std::string& field) const;
     std::string bytes_of(const std::string& field) const;
+    std::string status_is(std::string_view comparison) const;
+    std::string literal(const std::string& value) const;
+    std::string list_of(const std::vector<std::string>& values) const;
+    std::string marks() const;
     std::string open_condition() const;
     std::string dead_condition() const;
     void waits(Writer& out, std::int64_t now_us, bool with_dead) const;

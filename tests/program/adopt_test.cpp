@@ -6,6 +6,7 @@
 #include <csignal>
 #include <thread>
 
+#include "postroom/open_store.hpp"
 #include "program/program_on.hpp"
 #include "support/scale.hpp"
 
@@ -256,18 +257,28 @@ TEST_P(AdoptOn, NothingIsLostOrDoubledByKillsWhileWritersGoOn) {
     const std::vector<std::string> command{
         "migrate", "adopt",      "--table", "events",       "--map", "id=nr",
         "--map",   "topic=kind", "--map",   "payload=body", "--map", "is_processed=done",
-        "--chunk", "20"};
+        "--chunk", "4"};
     std::thread writer([&] {
         for (int i = 0; i < meanwhile; i += 10)
             sql(rows(before + i, std::min(before + i + 10, before + meanwhile)));
     });
-    for (int i = 0; i < 5; ++i) {
+    const auto done = [&] {
+        return std::stoi(one_value("SELECT count(*) FROM events WHERE done"));
+    };
+    int amid = 0;  // kills that met it at work
+    for (int i = 0; i < 3; ++i) {
+        const int begun = done();
         ChildProcess child = folder.start(command);
-        child.wait(std::chrono::milliseconds{60 + 30 * i});
+        bool ended = false;
+        while (!ended && done() == begun)
+            ended = child.wait(std::chrono::milliseconds{1}).has_value();
         child.kill(SIGKILL);
-        ASSERT_TRUE(child.wait(std::chrono::seconds{60}));
+        ASSERT_TRUE(ended || child.wait(std::chrono::seconds{60}));
+        const int now = done();
+        if (!ended && now > begun && now < before + meanwhile) ++amid;
     }
     writer.join();
+    EXPECT_GT(amid, 0) << "no kill came in the middle";
     const std::string last = folder.good(command);
     EXPECT_THAT(last, HasSubstr("taken over"));
     EXPECT_THAT(last, Not(HasSubstr("already"))) << "a chunk was done half";
@@ -309,7 +320,170 @@ TEST_P(AdoptOn, AMistakeIsToldAndNothingIsDone) {
     EXPECT_THAT(folder.run(backfill).err, HasSubstr("odd has no column for the key"));
 }
 
+constexpr const char* states_table =
+    "CREATE TABLE states (nr INTEGER PRIMARY KEY, kind VARCHAR(50), body TEXT, state VARCHAR(20), "
+    "code SMALLINT, at $TIME)";
+
+std::vector<std::string> on_states(std::vector<std::string> more) {
+    more.insert(more.begin(), {"--table", "states", "--map", "id=nr", "--map", "topic=kind",
+                               "--map", "payload=body"});
+    return more;
+}
+
+TEST_P(AdoptOn, WhatWasDeliveredIsNeverTakenHoweverTheStatusIsTold) {
+    create(states_table);
+    sql("INSERT INTO states (nr, kind, body, state, code) VALUES (1, 'k', '1', 'Done', 2), "
+        "(2, 'k', '2', 'Done', 2), (3, 'k', '3', NULL, 0), (4, 'k', '4', 'new', 0)");
+    const std::string status = "status=state";
+    const auto misused = [&](const std::vector<std::string>& more, const std::string& what) {
+        const Ran ran = adopt(on_states(more));
+        EXPECT_EQ(ran.code, 2) << ran.err;
+        EXPECT_THAT(ran.err, HasSubstr(what));
+    };
+    misused({"--map", status, "--finished", "Done"}, "say which values wait for delivery");
+    misused({"--map", status, "--remove"}, "say which values wait for delivery");
+    misused({"--map", status, "--pending", "new, Done", "--finished", "Done"},
+            "'Done' cannot both");
+    misused({"--map", status, "--pending", "new,", "--finished", "Do'ne"}, "numbers or words");
+    misused({"--map", status, "--pending", "", "--finished", "Done"},
+            "--pending has an empty value");
+    misused({"--map", "status=code", "--pending", "new", "--finished", "2"}, "'new' is no number");
+    misused({"--map", "processed_at=at", "--pending", "new"}, "no column of states is the status");
+    EXPECT_EQ(adopt({"--table", "a\"`b", "--map", "id=nr"}).code, 2);
+    EXPECT_EQ(listed(), 0U);
+    EXPECT_EQ(one_value("SELECT count(*) FROM states WHERE state = 'Done'"), "2");
+
+    EXPECT_EQ(adopt(on_states({"--map", status, "--pending", "0,1", "--finished", "Done"})).out,
+              "0 rows of states taken over\n")
+        << "a word is not the number 0";
+    // Another marker tells what was delivered too, and old rows have the status alone.
+    EXPECT_EQ(adopt(on_states({"--map", status, "--map", "processed_at=at", "--finished", "Done",
+                               "--dead-status", "lost"}))
+                  .out,
+              "2 rows of states taken over\n");
+    EXPECT_EQ(listed(), 2U);
+    EXPECT_EQ(one_value("SELECT count(*) FROM states WHERE at IS NULL AND nr < 3"), "2");
+    sql("INSERT INTO states (nr, kind, body, state) VALUES (5, 'k', '5', 'new'), "
+        "(6, 'k', '6', 'again')");
+    EXPECT_EQ(
+        adopt(on_states({"--map", status, "--pending", " new , again", "--finished", "Done "})).out,
+        "2 rows of states taken over\n");
+    EXPECT_EQ(one_value("SELECT count(*) FROM states WHERE state = 'Done'"), "6");
+}
+
+TEST_P(AdoptOn, AnIdThatIsNotUniqueIsToldAndNothingIsDone) {
+    create(
+        "CREATE TABLE twins (nr INTEGER, kind VARCHAR(50), body TEXT, done $BOOL DEFAULT FALSE, "
+        "idem VARCHAR(50))");
+    sql("INSERT INTO twins (nr, kind, body) VALUES (1, 'k', '1'), (2, 'k', '2'), (2, 'k', '3')");
+    const std::vector<std::string> table{
+        "--table",    "twins", "--map",        "id=nr", "--map",
+        "topic=kind", "--map", "payload=body", "--map", "is_processed=done"};
+    const auto refused = [&](std::vector<std::string> words) {
+        words.insert(words.end(), table.begin(), table.end());
+        const Ran ran = folder.run(words);
+        EXPECT_EQ(ran.code, 7) << ran.err;
+        EXPECT_THAT(ran.err, HasSubstr("is not unique"));
+    };
+    refused({"migrate", "adopt"});
+    refused({"migrate", "adopt", "--remove"});
+    refused({"backfill", "--map", "idempotency_key=idem"});
+    sql("UPDATE twins SET done = TRUE WHERE body = '3'");
+    refused({"migrate", "adopt"});
+    EXPECT_EQ(listed(), 0U);
+    EXPECT_EQ(one_value("SELECT count(*) FROM twins WHERE idem IS NULL AND (body = '3') = done"),
+              "3");
+}
+
+TEST_P(AdoptOn, AKeyFollowsFromTheTableHoweverItIsSpelled) {
+    create(states_table);
+    sql("INSERT INTO states (nr, kind, body) VALUES (1, 'k', '1')");
+    const std::string schema = on("sqlite")     ? "main"
+                               : on("postgres") ? one_value("SELECT current_schema()")
+                                                : one_value("SELECT DATABASE()");
+    const std::vector<std::string> command = on_states({"--map", "processed_at=at"});
+    EXPECT_EQ(adopt(command).out, "1 rows of states taken over\n");
+    sql("UPDATE states SET at = NULL");
+    std::vector<std::string> spelled = command;
+    spelled[1] = schema + ".states";
+    EXPECT_THAT(adopt(spelled).out, HasSubstr("1 of them were messages here already"));
+    EXPECT_EQ(listed(), 1U);
+}
+
 POSTROOM_ON_ALL_DATABASES(AdoptOn);
+
+// A column of SQLite holds whatever was put into it.
+class AdoptOnSqlite : public AdoptOn {};
+
+TEST_P(AdoptOnSqlite, IdsAreFoundAgainWhateverTheirColumnSays) {
+    for (const std::string type : {"BLOB", "", "GUID", "INTEGER"}) {
+        SCOPED_TRACE(type);
+        sql("DROP TABLE IF EXISTS loose");
+        sql("CREATE TABLE loose (id " + type + ", kind TEXT, body TEXT, at TEXT, idem TEXT)");
+        sql("INSERT INTO loose (id, kind, body) VALUES ('abc" + type +
+            "', 'k', '1'), (5, 'k', '2'), "
+            "(X'00112233445566778899aabbccddeeff', 'k', '3'), (NULL, 'k', NULL)");
+        const std::vector<std::string> table{"--table", "loose",        "--map", "topic=kind",
+                                             "--map",   "payload=body", "--map", "id=id"};
+        std::vector<std::string> backfill{"backfill", "--map", "idempotency_key=idem"};
+        backfill.insert(backfill.end(), table.begin(), table.end());
+        EXPECT_EQ(folder.good(backfill), "3 rows of loose were given an idempotency key\n");
+        std::vector<std::string> command = table;
+        command.insert(command.end(), {"--map", "processed_at=at"});
+        const Ran nameless = adopt(command);
+        EXPECT_EQ(nameless.code, 7);
+        EXPECT_THAT(nameless.err, HasSubstr("a row that waits has no id"));
+        sql("DELETE FROM loose WHERE id IS NULL");
+        EXPECT_THAT(adopt(command).out, HasSubstr("3 rows of loose taken over"));
+    }
+}
+
+TEST_P(AdoptOnSqlite, AChunkOfLargePayloadsIsCutAndOneThatIsTooLargeIsNamed) {
+    sql("CREATE TABLE large (nr INTEGER PRIMARY KEY, kind TEXT, body TEXT, at TEXT)");
+    sql("WITH RECURSIVE n (nr) AS (SELECT 1 UNION ALL SELECT nr + 1 FROM n WHERE nr < 21) INSERT "
+        "INTO large (nr, kind, body) SELECT nr, 'k', printf('%.*c', iif(nr < 21, 900000, 1100000), "
+        "'x') FROM n");
+    const std::vector<std::string> command{"--table", "large",          "--map", "id=nr",
+                                           "--map",   "topic=kind",     "--map", "payload=body",
+                                           "--map",   "processed_at=at"};
+    const Ran ran = adopt(command);
+    EXPECT_EQ(ran.code, 7);
+    EXPECT_THAT(ran.err, HasSubstr("row '21' of table large: payload: larger than"));
+    EXPECT_THAT(ran.err, HasSubstr("18 rows were taken over before it")) << "16 MiB at a time";
+    EXPECT_EQ(listed(), 18U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Sqlite, AdoptOnSqlite, testing::Values("sqlite"));
+
+// Rows that somebody holds are waited for, not forgotten.
+class AdoptOnServers : public AdoptOn {};
+
+TEST_P(AdoptOnServers, RowsThatSomebodyHoldsAreTakenOnceTheyAreFree) {
+    create(states_table);
+    sql("INSERT INTO states (nr, kind, body) VALUES (1, 'k', '1'), (2, 'k', '2')");
+    const std::unique_ptr<Store> other = open_store(url());
+    for (const std::string more : {"kind", "ordering"}) {
+        SCOPED_TRACE(more);
+        sql("UPDATE states SET at = NULL");
+        const std::unique_ptr<Transaction> holder = other->begin();
+        holder->execute({.sql = "SELECT nr FROM states FOR UPDATE", .params = {}});
+        std::vector<std::string> command = on_states({"--map", "processed_at=at"});
+        if (more == "ordering") command.insert(command.end(), {"--map", "ordering_key=state"});
+        command.insert(command.begin(), {"migrate", "adopt"});
+        ChildProcess child = folder.start(command);
+        EXPECT_FALSE(child.wait(std::chrono::milliseconds{500})) << "it gave up";
+        holder->commit();
+        const std::optional<ExitStatus> status = child.wait(std::chrono::seconds{90});
+        EXPECT_TRUE(status && status->success()) << folder.read("err");
+        EXPECT_EQ(one_value("SELECT count(*) FROM states WHERE at IS NOT NULL"), "2");
+    }
+    EXPECT_EQ(listed(), 2U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Postgres, AdoptOnServers, testing::Values("postgres"));
+#ifdef POSTROOM_TEST_MYSQL
+INSTANTIATE_TEST_SUITE_P(Mariadb, AdoptOnServers, testing::Values("mariadb"));
+#endif
 
 }  // namespace
 }  // namespace postroom::test::adopt_test

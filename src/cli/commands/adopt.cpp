@@ -17,6 +17,7 @@ namespace postroom::cli {
 namespace {
 
 constexpr std::chrono::milliseconds follow_pause{500};
+constexpr std::chrono::milliseconds held_pause{100};
 constexpr int conflicts_max = 10;  // in a row
 
 struct Outcome {
@@ -24,7 +25,12 @@ struct Outcome {
     std::uint64_t enqueued = 0;
 };
 
-std::string so_far(const Outcome& outcome) {
+std::string so_far(const Outcome& outcome, bool unknown = false) {
+    if (unknown)
+        return fmt::format(
+            "{} rows were taken over before it; its chunk was taken over as a whole "
+            "or not at all, and the same command goes on behind it",
+            outcome.rows);
     return fmt::format("{} rows were taken over before it, and no part of its chunk", outcome.rows);
 }
 
@@ -39,7 +45,10 @@ AdoptResult one_chunk(TableAdoption& tables, const AdoptRequest& request, const 
                                                        error.what(), so_far(outcome)));
         } catch (const Error& error) {
             if (error.kind() != ErrorKind::conflict || conflicts == conflicts_max)
-                throw Error(error.kind(), fmt::format("{}; {}", error.what(), so_far(outcome)));
+                throw Error(
+                    error.kind(),
+                    fmt::format("{}; {}", error.what(),
+                                so_far(outcome, error.kind() == ErrorKind::outcome_unknown)));
         }
     }
 }
@@ -55,8 +64,8 @@ Outcome take_over(TableAdoption& tables, const AdoptRequest& request, std::uint6
         outcome.enqueued += chunk.enqueued;
         progress.at(outcome.rows);
         if (chunk.rows > 0) continue;
-        if (!follow) return outcome;
-        std::this_thread::sleep_for(follow_pause);
+        if (!follow && !chunk.held) return outcome;
+        std::this_thread::sleep_for(chunk.held ? held_pause : follow_pause);
     }
 }
 
@@ -108,7 +117,7 @@ ExitCode run(const Invocation& in) {
                                   "--map processed_at=..., or let the rows be removed with "
                                   "--remove",
                                   printable(request.table.name)));
-    const AdoptCounts counts = tables.count(request.table);
+    const AdoptCounts counts = as_usage([&] { return tables.count(request.table); });
     Outcome outcome;
     if (!in.dry_run())
         outcome = take_over(tables, request, counts.pending + (request.dead ? counts.dead : 0),

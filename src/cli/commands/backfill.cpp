@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
+#include <chrono>
 #include <stdexcept>
+#include <thread>
 
 #include "cli/commands/commands.hpp"
 #include "cli/failure.hpp"
@@ -14,15 +16,31 @@ namespace postroom::cli {
 
 namespace {
 
+// While others hold rows they are waited for.
+constexpr std::chrono::milliseconds held_pause{100};
+
+std::uint64_t one_chunk(TableAdoption& tables, const ForeignTable& table, std::uint32_t chunk,
+                        std::uint64_t filled) {
+    try {
+        return tables.backfill(table, chunk);
+    } catch (const std::invalid_argument& error) {
+        throw Failure(ExitCode::input,
+                      fmt::format("{}; {} rows were given a key before it", error.what(), filled));
+    }
+}
+
 std::uint64_t fill(TableAdoption& tables, const ForeignTable& table, std::uint32_t chunk,
                    std::uint64_t total) {
     Progress progress("keys", total);
     std::uint64_t filled = 0;
-    while (const std::uint64_t done = tables.backfill(table, chunk)) {
+    while (true) {
+        const std::uint64_t done = one_chunk(tables, table, chunk, filled);
         filled += done;
         progress.at(filled);
+        if (done > 0) continue;
+        if (tables.count_without_key(table) == 0) return filled;
+        std::this_thread::sleep_for(held_pause);
     }
-    return filled;
 }
 
 ExitCode run(const Invocation& in) {
@@ -36,7 +54,7 @@ ExitCode run(const Invocation& in) {
                       fmt::format("{} has no column for the key: add one that may be NULL, such as "
                                   "IdempotencyKey, or name it with --map idempotency_key=...",
                                   printable(table.name)));
-    const std::uint64_t missing = tables.count_without_key(table);
+    const std::uint64_t missing = as_usage([&] { return tables.count_without_key(table); });
     const std::uint64_t filled = in.dry_run() ? 0 : fill(tables, table, chunk_of(in), missing);
     if (in.json()) {
         print(JsonObject()
