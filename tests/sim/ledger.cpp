@@ -145,7 +145,13 @@ void Ledger::settled(const Message& before, const Settlement& settlement) {
                         static_cast<int>(settlement.outcome)));
 }
 
-// Behind a dead message of its ordering key.
+bool Ledger::waits_for_ever(const Message& row) const {
+    const bool far = row.topic == "far" || row.topic == "batch";
+    return far && profile_.one_down_for_ever && !is_final(row);
+}
+
+// Behind a message of its ordering key that is dead, or that waits for a destination which is down.
+// What stands behind one that is blocked stands behind the same obstacle.
 bool Ledger::blocked(int number, const Message& row) const {
     const Written& written = written_[static_cast<std::size_t>(number)];
     if (written.key.empty()) return false;
@@ -153,16 +159,13 @@ bool Ledger::blocked(int number, const Message& row) const {
         const Written& of_head = written_[static_cast<std::size_t>(other)];
         if (of_head.key != written.key || head.id.seq() >= row.id.seq()) continue;
         if (head.state == State::dead && of_head.topic != "free") return true;
-        // Behind one that waits for its destination, or that is blocked itself.
-        if (!is_final(head) && !unfinished(head)) return true;
+        if (waits_for_ever(head)) return true;
     }
     return false;
 }
 
 bool Ledger::unfinished(const Message& row) const {
-    if (is_final(row)) return false;
-    const bool far = row.topic == "far" || row.topic == "batch";
-    return !(far && profile_.one_down_for_ever) && !blocked(number_of(row.payload), row);
+    return !is_final(row) && !waits_for_ever(row) && !blocked(number_of(row.payload), row);
 }
 
 std::size_t Ledger::backlog() const {

@@ -75,6 +75,7 @@ public:
 private:
     void judge_row(int number, const Message* before, const Message& now);
     void judge_effects();
+    bool waits_for_ever(const Message& row) const;
     bool blocked(int number, const Message& row) const;
     bool may_fail(const Written& written, const HandlerCall* call, const Message& before,
                   const Settlement& settlement) const;
