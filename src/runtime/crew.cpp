@@ -256,39 +256,32 @@ void Dispatcher::Crew::close() {
     stores_.clear();
 }
 
+// The cores are told under the lock, so that the last decision is also the last they hear.
 void Dispatcher::Crew::pause(const std::string& topic) {
-    {
-        const base::MutexLock lock(mutex_);
-        paused_.insert(topic);
-    }
-    for (const ServedStorePtr& store : served()) store->core->pause(topic);
+    const base::MutexLock lock(mutex_);
+    paused_.insert(topic);
+    for (const auto& [number, served] : stores_) served->core->pause(topic);
 }
 
 void Dispatcher::Crew::resume(const std::string& topic) {
-    std::set<std::string> still;  // stores in which it stays paused
-    {
-        const base::MutexLock lock(mutex_);
-        paused_.erase(topic);
-        for (const auto& [id, topics] : paused_in_)
-            if (topics.contains(topic)) still.insert(id);
+    const base::MutexLock lock(mutex_);
+    paused_.erase(topic);
+    for (const auto& [number, served] : stores_) {
+        const auto here = paused_in_.find(served->store->id());
+        if (here == paused_in_.end() || !here->second.contains(topic)) served->core->resume(topic);
     }
-    for (const ServedStorePtr& store : served())
-        if (!still.contains(store->store->id())) store->core->resume(topic);
 }
 
 void Dispatcher::Crew::pause_in(const std::string& store_id, std::set<std::string> topics) {
-    std::vector<std::string> gone;
-    {
-        const base::MutexLock lock(mutex_);
-        for (const std::string& topic : paused_in_[store_id])
-            if (!topics.contains(topic) && !paused_.contains(topic)) gone.push_back(topic);
-        paused_in_[store_id] = topics;
+    const base::MutexLock lock(mutex_);
+    std::set<std::string>& here = paused_in_[store_id];
+    for (const auto& [number, served] : stores_) {
+        if (served->store->id() != store_id) continue;
+        for (const std::string& topic : topics) served->core->pause(topic);
+        for (const std::string& topic : here)
+            if (!topics.contains(topic) && !paused_.contains(topic)) served->core->resume(topic);
     }
-    for (const ServedStorePtr& store : served()) {
-        if (store->store->id() != store_id) continue;
-        for (const std::string& topic : topics) store->core->pause(topic);
-        for (const std::string& topic : gone) store->core->resume(topic);
-    }
+    here = std::move(topics);
 }
 
 void Dispatcher::Crew::nudge() {

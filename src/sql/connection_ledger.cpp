@@ -117,7 +117,8 @@ void ConnectionBudget::Ledger::forget(Part& part) {
 bool ConnectionBudget::Ledger::reserve() {
     std::unique_ptr<sql::Connection> displaced;
     const base::MutexLock lock(mutex_);
-    if (reserved_ >= max_ / reserved_share) return false;
+    // One place is always left for the work itself.
+    if (reserved_ >= std::min(max_ / reserved_share, ordinary_max_ - 1)) return false;
     if (!has_room(/*essential=*/false)) return false;
     ++reserved_;
     displaced = make_room(/*essential=*/false);

@@ -170,5 +170,10 @@ TEST_F(ConnectionBudgetTest, BellsGetHalfAndNoMore) {
     EXPECT_THROW(ConnectionBudget(1), std::invalid_argument);
 }
 
+TEST_F(ConnectionBudgetTest, BellsLeaveAPlaceForTheWorkItself) {
+    EXPECT_FALSE(ReservedConnection::of(std::make_shared<ConnectionBudget>(2)));
+    EXPECT_TRUE(ReservedConnection::of(std::make_shared<ConnectionBudget>(3)));
+}
+
 }  // namespace
 }  // namespace postroom::sql

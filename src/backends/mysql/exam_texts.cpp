@@ -15,15 +15,15 @@ SELECT IF(@@innodb_flush_log_at_trx_commit = 1 AND (@@log_bin = 0 OR @@sync_binl
               IF(@@innodb_flush_log_at_trx_commit = 1, ': a commit is on the disk', ': a power cut may undo the last commits')))";
 
 // Whoever holds an old snapshot keeps the purge of InnoDB from removing the rows of delivered
-// messages.
+// messages. It tells their beginning in the time zone of its machine.
 constexpr const char* snapshots = R"(
 SELECT IF(COUNT(*) = 0, 'ok', 'warning'),
        IF(COUNT(*) = 0, 'nobody holds one for longer than 5 minutes',
           CONCAT(COUNT(*), ' transactions are open for longer than 5 minutes, the oldest is that of connection ',
                  CAST(SUBSTRING_INDEX(GROUP_CONCAT(t.trx_mysql_thread_id ORDER BY t.trx_started), ',', 1) AS CHAR),
-                 ' since ', TIMESTAMPDIFF(MINUTE, MIN(t.trx_started), NOW()), ' minutes: old rows stay until it ends'))
+                 ' since ', TIMESTAMPDIFF(MINUTE, MIN(CONVERT_TZ(t.trx_started, 'SYSTEM', '+00:00')), UTC_TIMESTAMP()), ' minutes: old rows stay until it ends'))
   FROM information_schema.INNODB_TRX AS t
- WHERE t.trx_started < NOW() - INTERVAL 5 MINUTE)";
+ WHERE CONVERT_TZ(t.trx_started, 'SYSTEM', '+00:00') < UTC_TIMESTAMP() - INTERVAL 5 MINUTE)";
 
 }  // namespace
 

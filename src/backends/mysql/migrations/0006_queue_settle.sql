@@ -207,8 +207,7 @@ CREATE PROCEDURE {do_extend}(IN in_seqs LONGTEXT, IN in_nonces LONGTEXT, IN in_l
                              IN in_lease_us BIGINT)
 MODIFIES SQL DATA SQL SECURITY INVOKER
 BEGIN
-    DECLARE v_at DATETIME(6) DEFAULT UTC_TIMESTAMP(6);
-    DECLARE v_until DATETIME(6) DEFAULT v_at + INTERVAL in_lease_us MICROSECOND;
+    DECLARE v_until DATETIME(6) DEFAULT UTC_TIMESTAMP(6) + INTERVAL in_lease_us MICROSECOND;
     DECLARE v_latest DATETIME(6);
     DECLARE v_held, v_free, v_born, v_stand LONGTEXT;
     SELECT JSON_ARRAYAGG(l.seq) INTO v_held
@@ -258,7 +257,7 @@ BEGIN
           LEFT JOIN {lease} AS l FORCE INDEX (PRIMARY) ON l.seq = s.seq
           LEFT JOIN {live} AS v FORCE INDEX (PRIMARY) ON v.seq = s.seq
           LEFT JOIN {waiting} AS w FORCE INDEX (PRIMARY) ON w.seq = s.seq
-         WHERE COALESCE(l.lease_id, v.lease_id) = in_lease_id AND COALESCE(l.locked_until, v.born_until) > v_at
+         WHERE COALESCE(l.lease_id, v.lease_id) = in_lease_id AND COALESCE(l.locked_until, v.born_until) > UTC_TIMESTAMP(6)
            AND COALESCE(v.nonce, w.nonce)
                IN (SELECT n.nonce FROM JSON_TABLE(in_nonces, '$[*]' COLUMNS (nonce BIGINT PATH '$')) AS n);
     END IF;

@@ -142,13 +142,14 @@ CREATE PROCEDURE {purge_keys}(IN in_before DATETIME(6), IN in_batch BIGINT, OUT 
 MODIFIES SQL DATA SQL SECURITY INVOKER
 BEGIN
     DECLARE v_keys LONGTEXT;
-    DECLARE v_room BIGINT DEFAULT in_batch;
+    DECLARE v_share BIGINT DEFAULT LEAST(in_batch, 1000);  -- whose keys, at their widest, an aggregate can hold
     DECLARE v_chosen, v_passed, v_gone BIGINT DEFAULT 0;
+    DECLARE v_full BOOLEAN;
     SET out_count = 0;
     REPEAT
         SELECT JSON_ARRAYAGG(JSON_ARRAY(HEX(d.tenant_id), HEX(d.idempotency_key))), COUNT(*) INTO v_keys, v_chosen
           FROM (SELECT k.tenant_id, k.idempotency_key FROM {key} AS k FORCE INDEX (`{queue}_key_by_time`)
-                 WHERE k.created_at <= in_before ORDER BY k.created_at LIMIT v_passed, v_room) AS d;
+                 WHERE k.created_at <= in_before ORDER BY k.created_at LIMIT v_passed, v_share) AS d;
         IF v_chosen > 0 THEN
             SELECT JSON_ARRAYAGG(JSON_ARRAY(HEX(d.tenant_id), HEX(d.idempotency_key))), COUNT(*) INTO v_keys, v_gone
               FROM (SELECT k.tenant_id, k.idempotency_key
@@ -166,8 +167,8 @@ BEGIN
             END IF;
             SET out_count = out_count + v_gone, v_passed = v_passed + v_chosen - v_gone;
         END IF;
-        SET v_room = in_batch - out_count;
-    UNTIL v_chosen <= v_gone OR v_room <= 0 END REPEAT;
+        SET v_full = v_chosen = v_share, v_share = LEAST(in_batch - out_count, 1000);
+    UNTIL NOT v_full OR v_share <= 0 END REPEAT;
 END//
 
 DROP PROCEDURE IF EXISTS {do_purge}//
