@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <stdexcept>
+#include <thread>
 
 namespace postroom::test {
 
@@ -40,6 +41,21 @@ History KillRun::finish() {
     const std::optional<ExitStatus> end = drain.wait(120s);
     if (!end || !end->success()) throw std::runtime_error("the queue could not be drained");
     return History(journals_);
+}
+
+bool met_something(const History& history, std::uint64_t kills) {
+    return history.confirmed() > kills && history.rolled_back() > 0 &&
+           redelivered(history.holds()) > 0;
+}
+
+void kill_until_something_was_met(Pack& children, const std::filesystem::path& journals,
+                                  std::uint64_t kills, Duration pause) {
+    constexpr std::uint64_t patience = 20;
+    while (children.kills() < kills ||
+           (children.kills() < patience * kills && !met_something(History(journals), kills))) {
+        std::this_thread::sleep_for(pause);
+        children.kill_one();
+    }
 }
 
 void expect_promises_kept(const std::string& title, const History& history, ChaosDatabase& database,

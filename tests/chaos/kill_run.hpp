@@ -30,6 +30,14 @@ private:
     Pack children_;
 };
 
+// Enough happened for `kills` kills to have met something: a message that was held, one that was
+// not committed.
+bool met_something(const History& history, std::uint64_t kills);
+
+// Kills that often, and on a machine too busy for its children further until something was met.
+void kill_until_something_was_met(Pack& children, const std::filesystem::path& journals,
+                                  std::uint64_t kills, Duration pause = {});
+
 // Fails the test for each promise that was broken, and prints the figures. Without `leases_survive`
 // the database lost its leases in between, and two may have held a message.
 void expect_promises_kept(const std::string& title, const History& history, ChaosDatabase& database,
