@@ -14,10 +14,13 @@ passed=0
 failed=0
 summary=()
 failures=()
+broken_reports=()
 
 finish() {
     printf '\n== Summary\n'
     printf '%s\n' "${summary[@]}"
+    local report
+    for report in "${broken_reports[@]}"; do awk -v lines=40 -f tools/failure_output.awk "$report"; done
     if [[ ${#failures[@]} -gt 0 ]]; then printf 'FAILED: %s\n' "${failures[@]}"; fi
     printf '%d passed, %d failed\n' "$passed" "$failed"
     [[ $failed -eq 0 ]]
@@ -60,6 +63,7 @@ run_ctest() {
         read -r good bad <<<"${result[0]}"
         local test
         for test in "${result[@]:1}"; do failures+=("$preset: $test"); done
+        if [[ $bad -gt 0 ]]; then broken_reports+=("$report"); fi
     fi
     if [[ $bad -eq 0 && ($good -eq 0 || $status -ne 0) ]]; then
         bad=1

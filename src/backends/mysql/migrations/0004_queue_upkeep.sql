@@ -14,6 +14,9 @@ CREATE PROCEDURE {park}(IN in_seqs LONGTEXT, IN in_available_at DATETIME(6), IN 
                         IN in_retries INT, IN in_losses INT, IN in_error MEDIUMTEXT CHARACTER SET utf8mb4)
 MODIFIES SQL DATA SQL SECURITY INVOKER
 BEGIN
+    -- On one server nobody else can have come first. In a cluster another node may, and it is tried again as after a deadlock.
+    DECLARE EXIT HANDLER FOR 1062
+        SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1213, MESSAGE_TEXT = 'another node of the cluster came first';
     INSERT INTO {waiting} (
         seq, nonce, created_at, priority, max_attempts, occurred_at, due_time, expires_at, message_id, topic, tenant_id,
         correlation_id, idempotency_key, aggregate_type, aggregate_id, ordering_key, source, hash, content_type, headers,

@@ -41,6 +41,9 @@ CREATE PROCEDURE {add_leases}(IN in_seqs LONGTEXT, IN in_owner BINARY(16), IN in
                               INOUT io_seqs LONGTEXT, INOUT io_room BIGINT)
 MODIFIES SQL DATA SQL SECURITY INVOKER
 BEGIN
+    -- As in {park}.
+    DECLARE EXIT HANDLER FOR 1062
+        SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1213, MESSAGE_TEXT = 'another node of the cluster came first';
     IF in_seqs IS NOT NULL THEN
         INSERT INTO {lease} (seq, lease_id, locked_until, owner)
         SELECT s.seq, in_lease_id, in_until, in_owner
@@ -173,8 +176,8 @@ BEGIN
     END IF;
 
     CALL {lease_lined}(v_lined, v_room, in_owner, in_lease_id, v_until, out_seqs, v_room);
-    -- What was taken back a moment ago is due now.
-    SET v_at = UTC_TIMESTAMP(6);
+    -- What was taken back a moment ago is due now, and its new lease begins now: not before the end of the old one.
+    SET v_at = UTC_TIMESTAMP(6), v_until = v_at + INTERVAL in_lease_us MICROSECOND;
     CALL {lease_waiting}(0, v_at, v_room, in_owner, in_lease_id, v_until, out_seqs, v_room);
     CALL {lease_waiting}(1, v_at, v_room, in_owner, in_lease_id, v_until, out_seqs, v_room);
 END//

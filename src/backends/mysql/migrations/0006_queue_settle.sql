@@ -209,7 +209,7 @@ MODIFIES SQL DATA SQL SECURITY INVOKER
 BEGIN
     DECLARE v_until DATETIME(6) DEFAULT UTC_TIMESTAMP(6) + INTERVAL in_lease_us MICROSECOND;
     DECLARE v_latest DATETIME(6);
-    DECLARE v_held, v_free, v_born, v_stand LONGTEXT;
+    DECLARE v_held, v_free, v_born, v_busy, v_stand LONGTEXT;
     SELECT JSON_ARRAYAGG(l.seq) INTO v_held
       FROM JSON_TABLE(in_seqs, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
       STRAIGHT_JOIN {lease} AS l FORCE INDEX (PRIMARY) ON l.seq = s.seq
@@ -250,9 +250,10 @@ BEGIN
     IF v_born IS NOT NULL OR v_latest > v_until THEN
         UPDATE {gate} AS g SET g.lease_due = v_until WHERE g.name = 'claim' AND g.lease_due > v_until;
     END IF;
+    -- What was prolonged stands, even if it is so short that it is over by now.
     SET v_stand = JSON_MERGE_PRESERVE(COALESCE(v_free, '[]'), COALESCE(v_born, '[]'));
     IF JSON_LENGTH(v_stand) < JSON_LENGTH(in_seqs) THEN
-        SELECT JSON_ARRAYAGG(s.seq) INTO v_stand
+        SELECT JSON_ARRAYAGG(s.seq) INTO v_busy
           FROM JSON_TABLE(in_seqs, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
           LEFT JOIN {lease} AS l FORCE INDEX (PRIMARY) ON l.seq = s.seq
           LEFT JOIN {live} AS v FORCE INDEX (PRIMARY) ON v.seq = s.seq
@@ -260,8 +261,9 @@ BEGIN
          WHERE COALESCE(l.lease_id, v.lease_id) = in_lease_id AND COALESCE(l.locked_until, v.born_until) > UTC_TIMESTAMP(6)
            AND COALESCE(v.nonce, w.nonce)
                IN (SELECT n.nonce FROM JSON_TABLE(in_nonces, '$[*]' COLUMNS (nonce BIGINT PATH '$')) AS n);
+        SET v_stand = JSON_MERGE_PRESERVE(v_stand, COALESCE(v_busy, '[]'));
     END IF;
-    SELECT s.seq FROM JSON_TABLE(COALESCE(v_stand, '[]'), '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s;
+    SELECT DISTINCT s.seq FROM JSON_TABLE(v_stand, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s;
 END//
 
 DROP PROCEDURE IF EXISTS {do_redrive}//
