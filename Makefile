@@ -3,7 +3,6 @@
 #   JOBS=n    compilers at a time (default: one per processor)
 
 JOBS ?= $(shell nproc)
-DEMO ?= demo
 
 export JOBS
 
@@ -35,8 +34,8 @@ release dev asan tsan clang coverage: packages
 
 demo: packages
 	@cmake --preset release
-	@cmake --build --preset release -j $(JOBS) --target $(DEMO)
-	@build/release/bin/$(DEMO)
+	@cmake --build --preset release -j $(JOBS) --target postroom_program
+	@build/release/bin/postroom demo
 
 test:
 	@tools/run_tests.sh 0.1

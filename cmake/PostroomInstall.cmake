@@ -13,6 +13,8 @@ foreach(sink IN LISTS sinks)
 endforeach()
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/postroom)
+# They find each other where they lie, wherever that is: the program's own path does not reach them.
+set_target_properties(${installed_targets} PROPERTIES INSTALL_RPATH "$ORIGIN")
 install(TARGETS ${installed_targets} EXPORT postroomTargets)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/postroom
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}

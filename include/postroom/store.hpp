@@ -211,7 +211,8 @@ public:
     // The database's clock, which judges every lease, due time and retry.
     virtual Instant now() = 0;
 
-    // The store must outlive the transaction.
+    // The store must outlive the transaction. A PostgreSQL server hears of it with its first
+    // statement: that is the time of now() there, and where a server that is gone is noticed.
     virtual std::unique_ptr<Transaction> begin() = 0;
 
     // Outbox: stores `messages`, results in their order. Every message_id must be filled in. With

@@ -46,9 +46,10 @@ public:
     virtual void pause_topic(const std::string& topic) = 0;
     virtual void resume_topic(const std::string& topic) = 0;
 
-    // Removes those of these messages that are dead, or ready and held by nobody, as one
-    // transaction, and returns how many went. An inbox remembers them as done: they are not taken
-    // again when they are sent again.
+    // Removes those of these messages that are dead, or ready and held by nobody, and returns how
+    // many went. It leases them first: if this process ends in between, that lease runs out like
+    // that of any lost worker. What somebody has locked at this moment is left. An inbox remembers
+    // them as done: they are not taken again when they are sent again.
     virtual std::uint64_t discard(Queue queue, std::span<const WorkItemId> ids) = 0;
 
     // Looks at what makes such a store slow or unsafe. Changes nothing; what this user may not see

@@ -48,11 +48,13 @@ const Command& command_tree() {
                 "Without any configuration it works on the SQLite file postroom.db in the "
                 "current folder and delivers to standard output. A server database is one "
                 "URL away: POSTROOM_URL=postgresql://... postroom relay",
-            .commands = {relay_command(), enqueue_command(), status_command(), list_command(),
-                         show_command(), explain_command(), tail_command(), pause_command(),
-                         resume_command(), redrive_command(), discard_command(), purge_command(),
-                         migrate_command(), backfill_command(), doctor_command(), config_command(),
-                         completion_command(), version_command(), pages_command()}};
+            .commands = {relay_command(),      enqueue_command(),  status_command(),
+                         list_command(),       show_command(),     explain_command(),
+                         tail_command(),       pause_command(),    resume_command(),
+                         redrive_command(),    discard_command(),  purge_command(),
+                         migrate_command(),    backfill_command(), doctor_command(),
+                         bench_command(),      demo_command(),     config_command(),
+                         completion_command(), version_command(),  pages_command()}};
         complete(all);
         return all;
     }();

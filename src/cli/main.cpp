@@ -23,7 +23,7 @@ namespace {
 std::string advice(const Error& error) {
     switch (error.kind()) {
         case ErrorKind::unavailable:
-            return "; is the server running, and are address and password right?";
+            return "; is the server running, and are address, database, user and password right?";
         case ErrorKind::conflict:
             return "; somebody else was at work: try again";
         case ErrorKind::outcome_unknown:

@@ -4,12 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 
 #include "cli/failure.hpp"
 #include "cli/nearest.hpp"
 #include "cli/output/text.hpp"
+#include "cli/temporary_folder.hpp"
 #include "postroom/error.hpp"
 
 namespace postroom::cli {
@@ -65,29 +65,65 @@ auto opened(const Config& config, const daemon::StorePlan& plan, Open open) {
     try {
         return open();
     } catch (const std::invalid_argument& error) {
-        const std::string key = fmt::format("stores.{}.url", plan.name);
-        const auto at = config.values.find(key);
-        throw Failure(ExitCode::config,
-                      fmt::format("{}: {}: {}", at == config.values.end() ? "" : at->second.origin,
-                                  key, error.what()));
+        const auto at = config.values.find(fmt::format("stores.{}.url", plan.name));
+        throw bad_address(at == config.values.end() ? "" : at->second.origin, plan.name, error);
     }
 }
 
-// A driver does not know what the user calls its database.
+// A driver does not know what the user calls its database, nor what the user can do now.
 template <class Open>
-auto named(const std::string& store, Open open) {
+auto named(const std::string& store, const std::string& url, Open open) {
     try {
         return open();
     } catch (const Error& error) {
         const std::string what = fmt::format("store '{}': {}", store, error.what());
+        const bool refused = error.kind() == ErrorKind::rejected;
+        if (!file_of(url).empty() && (refused || error.kind() == ErrorKind::unavailable)) {
+            throw Failure(ExitCode::unavailable,
+                          what + "; is the path right, and may this user read and write it?");
+        }
         // Before there is a statement of ours to refuse, it is the login.
-        if (error.kind() == ErrorKind::rejected)
-            throw Failure(ExitCode::unavailable, what + "; are user, password and rights right?");
+        if (refused) {
+            throw Failure(ExitCode::unavailable,
+                          what + "; are database, user, password and rights right?");
+        }
         throw Error(error.kind(), what);
     }
 }
 
+// A schema connects when it is asked something.
+class NamedSchema final : public Schema {
+public:
+    NamedSchema(std::unique_ptr<Schema> schema, const daemon::StorePlan& plan)
+        : schema_(std::move(schema)), store_(plan.name), url_(plan.url) {}
+
+    SchemaReport report() override {
+        return named(store_, url_, [this] { return schema_->report(); });
+    }
+    void deploy() override {
+        try {
+            schema_->deploy();
+        } catch (const Error& error) {
+            throw Error(error.kind(), fmt::format("store '{}': {}", store_, error.what()));
+        }
+    }
+    std::string script() const override { return schema_->script(); }
+
+private:
+    const std::unique_ptr<Schema> schema_;
+    const std::string store_;
+    const std::string url_;
+};
+
 }  // namespace
+
+Failure bad_address(const std::string& origin, const std::string& store,
+                    const std::invalid_argument& error) {
+    return {ExitCode::config,
+            fmt::format("{}{}stores.{}.url: {}; an address looks like sqlite:shop.db or "
+                        "postgresql://app@db/shop",
+                        origin, origin.empty() ? "" : ": ", printable(store), error.what())};
+}
 
 const daemon::StorePlan& one_store(const Config& config, const Invocation& in) {
     const std::vector<daemon::StorePlan>& stores = config.plan.stores;
@@ -113,7 +149,7 @@ std::vector<daemon::StorePlan> chosen_stores(const Config& config, const Invocat
 
 std::unique_ptr<Store> open_with_schema(const std::string& url, const OpenOptions& options) {
     if (!options.deploy_schema) require_present(options.store_id, url);
-    return named(options.store_id, [&] {
+    return named(options.store_id, url, [&] {
         std::unique_ptr<Store> store = open_store(url, options);
         require_schema(options.store_id, open_schema(url, options)->report());
         return store;
@@ -129,8 +165,8 @@ std::unique_ptr<Store> open_store_of(const Config& config, const daemon::StorePl
 std::unique_ptr<Schema> open_schema_of(const Config& config, const daemon::StorePlan& plan,
                                        Absent absent) {
     if (absent == Absent::refuse) require_present(plan.name, plan.url);
-    return opened(config, plan, [&] {
-        return named(plan.name, [&] { return open_schema(plan.url, plan.options); });
+    return opened(config, plan, [&]() -> std::unique_ptr<Schema> {
+        return std::make_unique<NamedSchema>(open_schema(plan.url, plan.options), plan);
     });
 }
 
@@ -154,14 +190,10 @@ SchemaReport plan_for(const Config& config, const daemon::StorePlan& plan) {
     if (file.empty() || std::filesystem::exists(file, ignored))
         return open_schema_of(config, plan)->report();
     // Everything would be applied. An empty database somewhere else says the same.
-    std::string folder = (std::filesystem::temp_directory_path() / "postroom-plan-XXXXXX").string();
-    if (::mkdtemp(folder.data()) == nullptr)
-        throw Failure(ExitCode::failed, "cannot make a temporary folder");
+    const TemporaryFolder folder("plan");
     daemon::StorePlan scratch = plan;
-    scratch.url = "sqlite:" + folder + "/empty.db";
-    SchemaReport report = open_schema_of(config, scratch, Absent::create)->report();
-    std::filesystem::remove_all(folder, ignored);
-    return report;
+    scratch.url = "sqlite:" + folder.path() + "/empty.db";
+    return open_schema_of(config, scratch, Absent::create)->report();
 }
 
 Queue queue_of(const Invocation& in) {

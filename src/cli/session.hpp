@@ -9,6 +9,7 @@
 
 #include "cli/command.hpp"
 #include "cli/config/config.hpp"
+#include "cli/failure.hpp"
 #include "postroom/open_store.hpp"
 #include "postroom/store_controls.hpp"
 
@@ -35,6 +36,10 @@ std::unique_ptr<Schema> open_schema_of(const Config& config, const daemon::Store
 
 // What 'migrate up' would find. Makes nothing.
 SchemaReport plan_for(const Config& config, const daemon::StorePlan& plan);
+
+// What is said about a URL that cannot be one. `origin`: where it was given, if that is known.
+Failure bad_address(const std::string& origin, const std::string& store,
+                    const std::invalid_argument& error);
 
 // As the relay opens its stores: with the look at the schema.
 std::unique_ptr<Store> open_with_schema(const std::string& url, const OpenOptions& options);

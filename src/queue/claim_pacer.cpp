@@ -17,9 +17,11 @@ void ClaimPacer::claimed(Instant now, std::uint32_t asked, std::size_t got, std:
     if (got >= asked || useful > 0) idle_ = options_.recheck;
     if (useful >= asked) {
         next_at_ = now;
+        rests_until_ = {};
         return;
     }
     next_at_ = now + idle_;
+    rests_until_ = now + options_.ring_rest;
     idle_ = std::min(idle_ * 2, options_.poll_interval_max);
 }
 
@@ -33,6 +35,12 @@ void ClaimPacer::failed(Instant now) {
 void ClaimPacer::nudged() {
     if (failing_) return;
     next_at_ = {};
+    idle_ = options_.recheck;
+}
+
+void ClaimPacer::rung() {
+    if (failing_) return;
+    next_at_ = std::min(next_at_, rests_until_);
     idle_ = options_.recheck;
 }
 

@@ -3,7 +3,8 @@
 // A full batch claims again at once. Anything less looks again soon, because a ring of the doorbell
 // stands for all that is committed shortly after it, and from then on ever more rarely: at
 // `recheck` first, doubling up to `poll_interval_max`. Between two rings nothing but these polls
-// finds what foreign writers put into the table.
+// finds what foreign writers put into the table. All who listen hear every ring, so one that comes
+// within `ring_rest` of a claim that found less than it asked for waits until that is over.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +16,7 @@ namespace postroom {
 struct PacingOptions {
     std::uint32_t batch = 50;
     Duration recheck = std::chrono::milliseconds{20};
+    Duration ring_rest = std::chrono::milliseconds{2};
     Duration poll_interval_max = std::chrono::seconds{5};
     Duration failure_pause = std::chrono::milliseconds{100};  // doubled by each failure in a row
 };
@@ -34,14 +36,17 @@ public:
     // no reason to hurry, but behind a full batch of it there may be others.
     void claimed(Instant now, std::uint32_t asked, std::size_t got, std::size_t useful);
     void failed(Instant now);
-    // A hint only: correctness rests on polling.
+    // Something was committed that may be claimable. A hint only: correctness rests on polling.
     void nudged();
+    // The same from the doorbell, where it may be another's.
+    void rung();
 
 private:
     const PacingOptions options_;
-    Instant next_at_{};  // the past: at once
-    Duration idle_;      // how long to wait after the next claim that finds nothing
-    Duration pause_;     // how long to wait after the next failure
+    Instant next_at_{};      // the past: at once
+    Instant rests_until_{};  // whatever rings
+    Duration idle_;          // how long to wait after the next claim that finds nothing
+    Duration pause_;         // how long to wait after the next failure
     bool failing_ = false;
 };
 

@@ -11,6 +11,7 @@ namespace postroom {
 namespace {
 
 constexpr Duration verify_pause = std::chrono::milliseconds{100};  // after a failure
+constexpr int born_leases_in_a_lease = 30;
 constexpr Duration handler_still_runs = std::chrono::seconds{1};
 // Between two messages that each have to be handled alone.
 constexpr Duration lonely_spacing = std::chrono::milliseconds{50};
@@ -56,13 +57,18 @@ Instant DispatchCore::claim_step(Instant now, std::stop_token stop) {
     last_claimed_ = count;
     std::size_t useful = 0;
     std::vector<Message> unroutable;
+    bool keep = false;
+    bool settle = false;
     {
         const base::MutexLock lock(mutex_);
+        const Instant settler_comes = settler_.next_due();
         if (!claimed.empty())
             offset_ = claimed.front().lease->locked_until - options_.lease - clock_.now();
         useful = admit(now, claimed, unroutable);
         pacer_.claimed(now, step.claim_count, count, useful);
         step = pacer_.next(now, claim_room());
+        keep = keeper_waits();
+        settle = settler_waits(settler_comes);
     }
     observe({.kind = EventKind::claimed, .count = count, .duration = clock_.now() - now});
     for (const Message& message : unroutable) observe(EventKind::unroutable, message);
@@ -70,8 +76,8 @@ Instant DispatchCore::claim_step(Instant now, std::stop_token stop) {
         observe({.kind = EventKind::cold_enqueued, .count = useful});
         wake_workers(useful);
     }
-    if (count > 0) wake(&WakeUps::keeper);
-    if (useful < count) wake(&WakeUps::settler);
+    if (keep) wake(&WakeUps::keeper);
+    if (settle) wake(&WakeUps::settler);
     return step.claim_count > 0 ? now : step.wait_until;
 }
 
@@ -89,7 +95,7 @@ std::size_t DispatchCore::admit(Instant now, std::vector<Message>& claimed,
             Settlement back = release(message, handler_still_runs,
                                       "a handler that lost this message has not returned yet");
             settle_later(std::move(message), std::move(back), now);
-        } else if (std::optional<Refusal> refused = refusal(message, now)) {
+        } else if (std::optional<Refusal> refused = refusal(message, routes_.find(message), now)) {
             settle_later(message, std::move(refused->settlement), now);
             if (refused->unroutable) unroutable.push_back(std::move(message));
         } else if (!is_lonely(message)) {
@@ -98,6 +104,7 @@ std::size_t DispatchCore::admit(Instant now, std::vector<Message>& claimed,
         } else if (!lonely_) {
             lonely_ = std::move(message);
             lonely_since_ = now;
+            settler_.hurry(now);
             ++useful;
         } else {
             Settlement back = release(message, spacing, "to be delivered alone");
@@ -109,30 +116,32 @@ std::size_t DispatchCore::admit(Instant now, std::vector<Message>& claimed,
 }
 
 std::optional<DispatchCore::Refusal> DispatchCore::refusal(const Message& message,
+                                                           const Routes::Route* route,
                                                            Instant now) const {
     if (closing_)
         return Refusal{.settlement = release(message, Duration::zero(), "the dispatcher stops")};
-    const TopicOptions* const of_topic = topic_options(message.topic);
-    Settlement dead{.lease = message.lease.value(),
-                    .outcome = Outcome::fail,
-                    .frees_key = of_topic != nullptr && of_topic->frees_key};
+    const auto dead = [&](DeadReason reason, std::string why) {
+        const TopicOptions* const of_topic = topic_options(message.topic);
+        return Refusal{.settlement = {.lease = message.lease.value(),
+                                      .outcome = Outcome::fail,
+                                      .error = std::move(why),
+                                      .reason = reason,
+                                      .frees_key = of_topic != nullptr && of_topic->frees_key}};
+    };
     if (message.lost_count > options_.crash_limit) {
-        dead.error = "the worker was lost each time it handled this message";
-        dead.reason = DeadReason::crash_limit;
-        return Refusal{.settlement = std::move(dead)};
+        return dead(DeadReason::crash_limit,
+                    "the worker was lost each time it handled this message");
     }
-    if (expired(message, now)) {
-        dead.error = "expired before it could be delivered";
-        dead.reason = DeadReason::expired;
-        return Refusal{.settlement = std::move(dead)};
-    }
+    if (expired(message, now))
+        return dead(DeadReason::expired, "expired before it could be delivered");
     if (paused_.contains(message.topic))
         return Refusal{.settlement = release(message, options_.hold_delay, "the topic is paused")};
-    if (routes_.find(message) == nullptr) return unroutable(message, std::move(dead));
-    if (!circuits_.may_start(destination(message.topic), now)) {
+    if (route == nullptr)
+        return unroutable(message, std::move(dead(DeadReason::failed, {}).settlement));
+    const std::string& to = destination(message.topic);
+    if (!circuits_.may_start(to, now)) {
         return Refusal{.settlement =
-                           release(message, circuits_.rest(destination(message.topic), now),
-                                   "its destination is down")};
+                           release(message, circuits_.rest(to, now), "its destination is down")};
     }
     return std::nullopt;
 }
@@ -167,6 +176,14 @@ void DispatchCore::nudge() {
     wake(&WakeUps::poller);
 }
 
+void DispatchCore::rung() {
+    {
+        const base::MutexLock lock(mutex_);
+        pacer_.rung();
+    }
+    wake(&WakeUps::poller);
+}
+
 std::optional<BornLease> DispatchCore::reserve(std::span<const NewMessage> messages) {
     const Instant now = clock_.now();
     {
@@ -186,9 +203,11 @@ std::optional<BornLease> DispatchCore::reserve(std::span<const NewMessage> messa
         if (unsettled < options_.hot_capacity + options_.cold_capacity &&
             queues_.reserve_hot(messages.size())) {
             const BornLease born{.owner = owner_,
-                                 .lease_id = LeaseId(static_cast<std::int64_t>(random_.next())),
+                                 .lease_id = born_lease(messages.size(), now),
                                  .lease = options_.lease};
-            reservations_[born.lease_id] = {.count = messages.size(), .at = now};
+            // The first of several sharers counts: a lease ends here no later than in the database.
+            const Reservation fresh{.count = messages.size(), .at = now};
+            ++reservations_.try_emplace(born.lease_id, fresh).first->second.sharers;
             return born;
         }
     }
@@ -196,44 +215,69 @@ std::optional<BornLease> DispatchCore::reserve(std::span<const NewMessage> messa
     return std::nullopt;
 }
 
+// Messages with one lease id are settled and renewed by one statement, so those that are written
+// one by one share it for a while. None gets the same twice: one that comes back is claimed, under
+// another.
+LeaseId DispatchCore::born_lease(std::size_t count, Instant now) {
+    if (count != 1) return LeaseId(static_cast<std::int64_t>(random_.next()));
+    if (now >= shared_born_ends_) {
+        shared_born_ = LeaseId(static_cast<std::int64_t>(random_.next()));
+        shared_born_ends_ = now + options_.lease / born_leases_in_a_lease;
+    }
+    return shared_born_;
+}
+
+std::optional<DispatchCore::Reservation> DispatchCore::end_reservation(const BornLease& born) {
+    const auto at = reservations_.find(born.lease_id);
+    if (at == reservations_.end()) return std::nullopt;
+    const Reservation ended = at->second;
+    if (--at->second.sharers == 0) reservations_.erase(at);
+    return ended;
+}
+
 void DispatchCore::give_back(const BornLease& born) {
     const base::MutexLock lock(mutex_);
-    const auto at = reservations_.find(born.lease_id);
-    if (at == reservations_.end()) return;
-    queues_.give_back_hot(at->second.count);
-    reservations_.erase(at);
+    if (const std::optional<Reservation> ended = end_reservation(born))
+        queues_.give_back_hot(ended->count);
 }
 
 void DispatchCore::hand_over(const BornLease& born, std::vector<Message> messages, bool certain) {
     const std::size_t count = messages.size();
     bool closing = false;
+    bool keep = false;
     std::vector<Settlement> late;
     {
         const base::MutexLock lock(mutex_);
-        const auto at = reservations_.find(born.lease_id);
-        if (at == reservations_.end()) return;
-        const Reservation reserved = at->second;
-        reservations_.erase(at);
+        const std::optional<Reservation> reserved = end_reservation(born);
+        if (!reserved) return;
         closing = closing_;
         if (closed_) {
             for (const Message& message : messages)
                 late.push_back(release(message, Duration::zero(), "the dispatcher has stopped"));
         } else if (closing) {
-            queues_.give_back_hot(reserved.count);
+            queues_.give_back_hot(reserved->count);
             for (Message& message : messages) release_at_close(std::move(message));
         } else if (certain) {
-            for (Message& message : messages) accept_hot(std::move(message), reserved.at);
+            for (Message& message : messages) accept_hot(std::move(message), reserved->at);
         } else {
             for (Message& message : messages)
-                unverified_.push_back({.message = std::move(message), .at = reserved.at});
+                unverified_.push_back({.message = std::move(message), .at = reserved->at});
         }
+        keep = keeper_waits();
     }
     if (!late.empty()) return release_now(late);
     if (closing) return wake(&WakeUps::settler);
     if (!certain) return wake(&WakeUps::poller);
     observe({.kind = EventKind::hot_enqueued, .count = count});
     wake_workers(count);
-    wake(&WakeUps::keeper);
+    if (keep) wake(&WakeUps::keeper);
+}
+
+bool DispatchCore::keeper_waits() {
+    const Instant due = in_flight_.next_due();
+    if (due >= keeper_comes_) return false;
+    keeper_comes_ = due;
+    return true;
 }
 
 // Nobody is left to do it later. The transaction that hands over keeps the store alive.
@@ -281,6 +325,7 @@ void DispatchCore::verify() {
         return;
     }
     std::size_t accepted = 0;
+    bool keep = false;
     {
         const base::MutexLock lock(mutex_);
         for (Unverified& one : batch) {
@@ -294,11 +339,12 @@ void DispatchCore::verify() {
                 if (stands) release_at_close(std::move(one.message));
             }
         }
+        keep = keeper_waits();
     }
+    if (keep) wake(&WakeUps::keeper);
     if (accepted > 0) {
         observe({.kind = EventKind::hot_enqueued, .count = accepted});
         wake_workers(accepted);
-        wake(&WakeUps::keeper);
     } else {
         wake(&WakeUps::settler);
     }

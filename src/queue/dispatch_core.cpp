@@ -17,6 +17,13 @@ void require(bool holds, std::string_view option, std::string_view rule) {
     if (!holds) throw std::out_of_range(fmt::format("{}: {}", option, rule));
 }
 
+// An acknowledgement for which nobody waits is patient: the more come together, the less each
+// costs.
+Duration patient_delay(const DispatcherOptions& options) {
+    return std::clamp(5 * options.settle_delay, options.settle_delay,
+                      std::max(options.settle_delay, options.lease / 30));
+}
+
 }  // namespace
 
 void validate(const DispatcherOptions& options, const Limits& limits) {
@@ -66,7 +73,9 @@ DispatchCore::DispatchCore(Store& store, const DispatcherOptions& options, const
       queues_(options.hot_capacity, options.cold_capacity),
       in_flight_(options.lease, options.in_flight_ttl),
       pacer_({.batch = options.batch, .poll_interval_max = options.poll_interval_max}),
-      settler_({.batch = options.settle_batch, .delay = options.settle_delay}),
+      settler_({.batch = options.settle_batch,
+                .delay = patient_delay(options),
+                .hurried_delay = options.settle_delay}),
       circuits_(
           {.open_for = options.circuit_open_for, .open_for_max = options.circuit_open_for_max},
           options.worker_count) {}
@@ -206,10 +215,25 @@ Settlement DispatchCore::settlement(const Message& message, const Verdict& verdi
 }
 
 void DispatchCore::settle_later(Message message, Settlement settlement, Instant now) {
-    message.payload.clear();
-    message.headers.clear();
     in_flight_.finish(settlement.lease);
-    settler_.add({.settlement = std::move(settlement), .message = std::move(message)}, now);
+    const bool hurried = hurries(message, settlement);
+    settler_.add(outgoing(message, std::move(settlement), Duration::zero()), now, hurried);
+}
+
+// Only the observer wants the message, and neither payload nor headers.
+Outgoing DispatchCore::outgoing(Message& message, Settlement settlement, Duration took) const {
+    Outgoing out{.settlement = std::move(settlement), .took = took};
+    if (options_.observer != nullptr) {
+        message.payload.clear();
+        message.headers.clear();
+        out.message = std::make_unique<const Message>(std::move(message));
+    }
+    return out;
+}
+
+bool DispatchCore::hurries(const Message& message, const Settlement& settlement) const {
+    return settlement.outcome != Outcome::ack || !message.ordering_key.empty() || lonely_ ||
+           alone_ || is_lonely(message) || closing_;
 }
 
 void DispatchCore::observe(Event event) const {

@@ -105,11 +105,14 @@ public:
     void hand_over(const BornLease& born, std::vector<Message> messages, bool certain) override;
     void give_back(const BornLease& born) override;
     void nudge() override;
+    // The doorbell rang.
+    void rung();
 
 private:
     struct Reservation {
-        std::size_t count = 0;
+        std::size_t count = 0;  // messages
         Instant at{};
+        std::size_t sharers = 0;  // writers that have this lease, for so many messages each
     };
     struct Unverified {
         Message message{};
@@ -132,12 +135,23 @@ private:
     // Puts what was claimed where it belongs; returns how many of them can be delivered.
     std::size_t admit(Instant now, std::vector<Message>& claimed, std::vector<Message>& unroutable)
         POSTROOM_REQUIRES(mutex_);
-    std::optional<Refusal> refusal(const Message& message, Instant now) const
-        POSTROOM_REQUIRES(mutex_);
+    // `route`: the message's, if it has one.
+    std::optional<Refusal> refusal(const Message& message, const Routes::Route* route,
+                                   Instant now) const POSTROOM_REQUIRES(mutex_);
     Refusal unroutable(const Message& message, Settlement dead) const POSTROOM_REQUIRES(mutex_);
     bool is_lonely(const Message& message) const;
+    LeaseId born_lease(std::size_t count, Instant now) POSTROOM_REQUIRES(mutex_);
+    // Ends one that is there.
+    std::optional<Reservation> end_reservation(const BornLease& born) POSTROOM_REQUIRES(mutex_);
     void settle_later(Message message, Settlement settlement, Instant now)
         POSTROOM_REQUIRES(mutex_);
+    Outgoing outgoing(Message& message, Settlement settlement, Duration took) const;
+    // Whether somebody waits for its outcome: another message of its key, or one to be handled
+    // alone; or whoever is to have it next.
+    bool hurries(const Message& message, const Settlement& settlement) const
+        POSTROOM_REQUIRES(mutex_);
+    // Whether the keeper has to be told: it would come too late for what was added.
+    bool keeper_waits() POSTROOM_REQUIRES(mutex_);
     void verify();
     Instant verify_again_at(Instant now) const;
     void release_now(std::span<const Settlement> settlements) noexcept;
@@ -147,10 +161,11 @@ private:
     std::optional<QueuedMessage> next_message() POSTROOM_REQUIRES(mutex_);
     bool lonely_may_start() const POSTROOM_REQUIRES(mutex_);
     // Starts it, or settles it and returns nullopt.
-    std::optional<Work> start(QueuedMessage queued, Instant now, std::vector<Message>& unroutable)
-        POSTROOM_REQUIRES(mutex_);
+    std::optional<Work> start(QueuedMessage& queued, const Routes::Route* route, Instant now,
+                              std::vector<Message>& unroutable) POSTROOM_REQUIRES(mutex_);
     void add_to_batch(Work& work, Path path, Instant now) POSTROOM_REQUIRES(mutex_);
 
+    std::vector<HandlerRun> run_handlers(const Work& work);
     std::vector<HandlerRun> run_intercepted(const Work& work);
     void run_async(Work work);
     // Calls before() of the interceptors; how many were called, and what one of them threw.
@@ -176,10 +191,9 @@ private:
     bool end_long_solitude(Instant now) POSTROOM_REQUIRES(mutex_);
     void wake(const std::function<void()> WakeUps::*whom) const;
     void wake_workers(std::size_t count) const;
-    // Added to the settler since it held `before`: whether its loop has to be told.
-    bool settler_waits(std::size_t before) const POSTROOM_REQUIRES(mutex_) {
-        return settler_.size() > before &&
-               (before == 0 || settler_.size() >= options_.settle_batch);
+    // Whether the settler's loop has to be told: it would come at `due`, which is too late by now.
+    bool settler_waits(Instant due) const POSTROOM_REQUIRES(mutex_) {
+        return settler_.next_due() < due;
     }
 
     // Constant after construction, or after the first step.
@@ -206,11 +220,14 @@ private:
     mutable base::Mutex mutex_;
     DispatchQueues queues_ POSTROOM_GUARDED_BY(mutex_);
     InFlight in_flight_ POSTROOM_GUARDED_BY(mutex_);
+    Instant keeper_comes_ POSTROOM_GUARDED_BY(mutex_) = Instant::max();
     ClaimPacer pacer_ POSTROOM_GUARDED_BY(mutex_);
     Settler settler_ POSTROOM_GUARDED_BY(mutex_);
     Circuits circuits_ POSTROOM_GUARDED_BY(mutex_);
     std::set<std::string> paused_ POSTROOM_GUARDED_BY(mutex_);
     std::map<LeaseId, Reservation> reservations_ POSTROOM_GUARDED_BY(mutex_);
+    LeaseId shared_born_ POSTROOM_GUARDED_BY(mutex_){};  // of single messages, until ...
+    Instant shared_born_ends_ POSTROOM_GUARDED_BY(mutex_){};
     std::vector<Unverified> unverified_ POSTROOM_GUARDED_BY(mutex_);
     std::optional<Message> lonely_ POSTROOM_GUARDED_BY(mutex_);  // waits to be handled alone
     Instant lonely_since_ POSTROOM_GUARDED_BY(mutex_){};

@@ -33,13 +33,13 @@ public:
     }
     void give_back_hot(std::size_t count) { reserved_ -= count; }
     // Uses up one place that was reserved.
-    void push_hot(Message message) {
+    void push_hot(Message&& message) {
         --reserved_;
         hot_.push_back(std::move(message));
     }
 
     std::size_t cold_room() const { return cold_capacity_ - cold_size(); }
-    void push_cold(Message message) { cold_.push_back(std::move(message)); }
+    void push_cold(Message&& message) { cold_.push_back(std::move(message)); }
 
     void park(QueuedMessage queued) {
         if (queued.path == Path::hot) ++parked_hot_;
@@ -90,7 +90,9 @@ public:
 private:
     static std::optional<QueuedMessage> take(std::deque<Message>& queue, Path path) {
         if (queue.empty()) return std::nullopt;
-        QueuedMessage out{.message = std::move(queue.front()), .path = path};
+        std::optional<QueuedMessage> out(std::in_place);
+        out->message = std::move(queue.front());
+        out->path = path;
         queue.pop_front();
         return out;
     }

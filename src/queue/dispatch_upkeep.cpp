@@ -83,11 +83,11 @@ Instant DispatchCore::settle_step(Instant now, bool all) {
 void DispatchCore::tell(const Outgoing& outgoing, Settled settled) const {
     if (options_.observer == nullptr) return;
     const Settlement& settlement = outgoing.settlement;
-    Event event{.message = &outgoing.message,
+    Event event{.message = outgoing.message.get(),
                 .error = settlement.error,
                 .attempts = settlement.lease.retry_count,
-                .max_attempts = outgoing.message.max_attempts.value_or(
-                    retry_policy(outgoing.message.topic).max_attempts),
+                .max_attempts = outgoing.message->max_attempts.value_or(
+                    retry_policy(outgoing.message->topic).max_attempts),
                 .duration = outgoing.took,
                 .delay = settlement.delay};
     switch (settled) {
@@ -118,6 +118,7 @@ Instant DispatchCore::keep_step(Instant now) {
     bool ungated = false;
     {
         const base::MutexLock lock(mutex_);
+        keeper_comes_ = Instant::max();  // until this step has said when
         stops = in_flight_.give_up(now);
         ungated = end_long_solitude(now);
         leases = in_flight_.due(now, renewals_max);
@@ -160,7 +161,8 @@ Instant DispatchCore::keep_step(Instant now) {
         observe({.kind = EventKind::lost, .message = &message});
     }
     const base::MutexLock lock(mutex_);
-    return in_flight_.next_due();
+    keeper_comes_ = in_flight_.next_due();
+    return keeper_comes_;
 }
 
 // A message that has to be handled alone, or a handler that runs alone, may hold up everything else

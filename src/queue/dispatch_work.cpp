@@ -35,7 +35,7 @@ std::optional<Work> DispatchCore::take(Instant now) {
     {
         const base::MutexLock lock(mutex_);
         const std::size_t room_before = claim_room();
-        const std::size_t settling_before = settler_.size();
+        const Instant settler_comes = settler_.next_due();
         const bool gated_before = lonely_.has_value();
         while (!work) {
             std::optional<QueuedMessage> queued = next_message();
@@ -45,9 +45,9 @@ std::optional<Work> DispatchCore::take(Instant now) {
                 queues_.park(std::move(*queued));
                 continue;
             }
-            work = start(std::move(*queued), now, unroutable);
+            work = start(*queued, route, now, unroutable);
         }
-        settle = settler_waits(settling_before);
+        settle = settler_waits(settler_comes);
         room = room_before == 0 && claim_room() > 0;
         ungated = gated_before && !lonely_ && !alone_;
     }
@@ -60,8 +60,8 @@ std::optional<Work> DispatchCore::take(Instant now) {
     return work;
 }
 
-std::optional<Work> DispatchCore::start(QueuedMessage queued, Instant now,
-                                        std::vector<Message>& unroutable) {
+std::optional<Work> DispatchCore::start(QueuedMessage& queued, const Routes::Route* route,
+                                        Instant now, std::vector<Message>& unroutable) {
     Message& message = queued.message;
     // Past its deadline another worker may have it. If not, it is free again without being counted
     // as lost.
@@ -71,7 +71,7 @@ std::optional<Work> DispatchCore::start(QueuedMessage queued, Instant now,
         settle_later(std::move(message), std::move(back), now);
         return std::nullopt;
     }
-    std::optional<Refusal> refused = refusal(message, now);
+    std::optional<Refusal> refused = refusal(message, route, now);
     const std::string& to = destination(message.topic);
     if (!refused && !circuits_.start(to, now))
         refused = Refusal{.settlement =
@@ -81,10 +81,7 @@ std::optional<Work> DispatchCore::start(QueuedMessage queued, Instant now,
         if (refused->unroutable) unroutable.push_back(std::move(message));
         return std::nullopt;
     }
-    Work work{.route = routes_.find(message),
-              .destination = to,
-              .started = now,
-              .lonely = is_lonely(message)};
+    Work work{.route = route, .destination = to, .started = now, .lonely = is_lonely(message)};
     if (work.lonely) {
         alone_ = true;
         alone_since_ = now;
@@ -103,7 +100,7 @@ void DispatchCore::add_to_batch(Work& work, Path path, Instant now) {
     while (work.messages.size() < work.route->batch_max) {
         const Message* const candidate = queues_.front(path);
         if (candidate == nullptr || routes_.find(*candidate) != work.route ||
-            refusal(*candidate, now) || !in_flight_.holds(*candidate->lease, now))
+            refusal(*candidate, work.route, now) || !in_flight_.holds(*candidate->lease, now))
             return;
         Message next = std::move(queues_.pop_from(path)->message);
         in_flight_.start(*next.lease, work.stop, now);
@@ -142,8 +139,22 @@ void DispatchCore::after(const Message& message, std::string_view error,
 
 void DispatchCore::run(Work work) {
     if (work.route->async) return run_async(std::move(work));
-    std::vector<HandlerRun> runs = run_intercepted(work);
+    std::vector<HandlerRun> runs =
+        interceptors_.empty() ? run_handlers(work) : run_intercepted(work);
     finish(std::move(work), std::move(runs), clock_.now());
+}
+
+std::vector<HandlerRun> DispatchCore::run_handlers(const Work& work) {
+    std::vector<HandlerRun> runs(work.messages.size());
+    if (!work.route->batch) {
+        for (std::size_t i = 0; i < runs.size(); ++i)
+            runs[i] = run_handler(store_, *work.route, work.messages[i], work.stop.get_token());
+        return runs;
+    }
+    std::vector<Verdict> verdicts =
+        run_batch_handler(store_, *work.route, work.messages, work.stop.get_token());
+    for (std::size_t i = 0; i < runs.size(); ++i) runs[i].verdict = std::move(verdicts[i]);
+    return runs;
 }
 
 std::vector<HandlerRun> DispatchCore::run_intercepted(const Work& work) {
@@ -256,7 +267,7 @@ void DispatchCore::finish(Work work, std::vector<HandlerRun> runs, Instant now) 
         const base::MutexLock lock(mutex_);
         if (closed_) return;
         ++telling_;
-        const std::size_t settling_before = settler_.size();
+        const Instant settler_comes = settler_.next_due();
         // What a message that is handled alone, or the number of asynchronous ones, has kept back.
         others_wait = lonely_ || work.lonely || running_async_ >= options_.async_max;
         --running_;
@@ -269,22 +280,20 @@ void DispatchCore::finish(Work work, std::vector<HandlerRun> runs, Instant now) 
         for (std::size_t i = 0; i < runs.size(); ++i) {
             Message& message = work.messages[i];
             const Lease lease = *message.lease;
-            message.payload.clear();
-            message.headers.clear();
-            Outgoing outgoing{.settlement = settlement(message, runs[i].verdict, now),
-                              .message = std::move(message),
-                              .took = now - work.started};
+            Settlement settled = settlement(message, runs[i].verdict, now);
+            const bool hurried = hurries(message, settled);
+            Outgoing told = outgoing(message, std::move(settled), now - work.started);
             const bool held = in_flight_.finish(lease);
             if (runs[i].settled) {
                 in_flight_.remove(lease);
-                ended.emplace_back(std::move(outgoing), *runs[i].settled);
+                ended.emplace_back(std::move(told), *runs[i].settled);
             } else if (held) {
-                settler_.add(std::move(outgoing), now);
+                settler_.add(std::move(told), now, hurried);
             } else {
-                ended.emplace_back(std::move(outgoing), Settled::lost);
+                ended.emplace_back(std::move(told), Settled::lost);
             }
         }
-        settle = settler_waits(settling_before);
+        settle = settler_waits(settler_comes);
     }
     if (circuit) observe(*circuit);
     for (const auto& [outgoing, settled] : ended) tell(outgoing, settled);

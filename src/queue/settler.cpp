@@ -5,15 +5,18 @@
 
 namespace postroom {
 
-void Settler::add(Outgoing outgoing, Instant now) {
-    waiting_.push_back({.outgoing = std::move(outgoing), .since = now});
+void Settler::add(Outgoing outgoing, Instant now, bool hurried) {
+    const Duration delay =
+        hurried ? std::min(options_.delay, options_.hurried_delay) : options_.delay;
+    waiting_.push_back({.outgoing = std::move(outgoing), .due = now + delay});
+    first_due_ = std::min(first_due_, now + delay);
 }
 
 Instant Settler::next_due() const {
     if (!alone_.empty()) return not_before_;
     if (waiting_.empty()) return Instant::max();
     if (waiting_.size() >= options_.batch) return not_before_;
-    return std::max(not_before_, waiting_.front().since + options_.delay);
+    return std::max(not_before_, first_due_);
 }
 
 std::vector<Outgoing> Settler::take(Instant now, bool all) {
@@ -30,6 +33,8 @@ std::vector<Outgoing> Settler::take(Instant now, bool all) {
         out.push_back(std::move(waiting_.front().outgoing));
         waiting_.pop_front();
     }
+    first_due_ = Instant::max();
+    for (const Waiting& left : waiting_) first_due_ = std::min(first_due_, left.due);
     return out;
 }
 
@@ -41,8 +46,8 @@ void Settler::succeeded() {
 void Settler::failed(std::vector<Outgoing> batch, Instant now) {
     not_before_ = now + pause_;
     pause_ = std::min(pause_ * 2, options_.failure_pause_max);
-    for (auto& outgoing : batch)
-        waiting_.push_back({.outgoing = std::move(outgoing), .since = now});
+    for (auto& outgoing : batch) waiting_.push_back({.outgoing = std::move(outgoing), .due = now});
+    if (!batch.empty()) first_due_ = std::min(first_due_, now);
     std::rotate(waiting_.begin(), std::prev(waiting_.end(), std::ssize(batch)), waiting_.end());
 }
 

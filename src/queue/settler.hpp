@@ -1,12 +1,15 @@
 // Settler: gathers outcomes so that many are settled in one call, and keeps those whose call
 // failed. Pure.
 //
-// A batch is due when it is full or when its oldest outcome has waited `settle_delay`. After a call
+// A batch is due when it is full or when an outcome in it has waited `settle_delay`, one for which
+// somebody waits no longer than `hurried_delay`. After a call
 // that failed, everything waits a little longer each time; outcomes whose lease has run out
 // meanwhile simply come back as lost. Its owner takes in no more messages while too many wait here.
 #pragma once
 
+#include <algorithm>
 #include <deque>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -17,6 +20,7 @@ namespace postroom {
 struct SettlerOptions {
     std::size_t batch = 200;
     Duration delay = std::chrono::milliseconds{2};
+    Duration hurried_delay = std::chrono::milliseconds{2};
     Duration failure_pause = std::chrono::milliseconds{50};  // doubled by each failure in a row
     Duration failure_pause_max = std::chrono::seconds{2};
 };
@@ -24,8 +28,8 @@ struct SettlerOptions {
 // What is to be settled, and what is told about it afterwards.
 struct Outgoing {
     Settlement settlement{};
-    Message message{};  // without payload and headers
-    Duration took{};    // by the handler
+    std::unique_ptr<const Message> message{};  // for the observer; without payload and headers
+    Duration took{};                           // by the handler
 };
 
 class Settler {
@@ -33,7 +37,12 @@ public:
     explicit Settler(const SettlerOptions& options)
         : options_(options), pause_(options.failure_pause) {}
 
-    void add(Outgoing outgoing, Instant now);
+    void add(Outgoing outgoing, Instant now, bool hurried = false);
+
+    // Somebody waits for all of them: none waits for others any more.
+    void hurry(Instant now) {
+        if (!waiting_.empty()) first_due_ = std::min(first_due_, now);
+    }
 
     // The next batch, empty when none is due. With `all` everything is due.
     std::vector<Outgoing> take(Instant now, bool all);
@@ -54,12 +63,13 @@ public:
 private:
     struct Waiting {
         Outgoing outgoing{};
-        Instant since{};
+        Instant due{};
     };
 
     const SettlerOptions options_;
     std::deque<Waiting> waiting_;
-    std::deque<Outgoing> alone_;  // to be settled one by one
+    std::deque<Outgoing> alone_;          // to be settled one by one
+    Instant first_due_ = Instant::max();  // of those that wait
     Instant not_before_{};
     Duration pause_;
 };

@@ -101,7 +101,7 @@ void Dispatcher::Crew::start() {
 void Dispatcher::Crew::start_threads() {
     workers_ = std::make_unique<WorkerPool>(options_.worker_count, [this] { return work(); });
     bells_ = std::make_unique<BellWatch>(
-        BellWatch::Calls{.rung = [](ServedStore& store) { store.core->nudge(); },
+        BellWatch::Calls{.rung = [](ServedStore& store) { store.core->rung(); },
                          .broken = [this](ServedStore& store,
                                           const std::string& error) { bell_broke(store, error); }});
     for (std::size_t i = 0; i < step_threads_; ++i)

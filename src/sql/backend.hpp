@@ -20,6 +20,8 @@ struct Backend {
     // is for bells that miss nothing; empty where the dialect has no text for it.
     std::function<std::unique_ptr<Doorbell>(const std::string& name, Doorbell::Forecast forecast)>
         doorbell;
+    // Writers take turns in this database anyway, so small units of several threads share a commit.
+    bool group_commit = false;
 };
 
 std::unique_ptr<Store> make_store(Backend backend, const OpenOptions& options);

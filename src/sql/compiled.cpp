@@ -35,6 +35,8 @@ public:
     QueueUnits queue(const QueueTexts& t, Queue q) const {
         return {.claim = unit(t.claim, q),
                 .ack = unit(t.ack, q),
+                .ack_one = unit(t.ack_one, q),
+                .ack_one_kept = unit(t.ack_one_kept, q),
                 .retry = unit(t.retry, q),
                 .fail = unit(t.fail, q),
                 .extend = unit(t.extend, q),

@@ -58,6 +58,12 @@ public:
     // its owner.
     virtual void run(Bracket bracket, std::span<const Call> calls, const OnRow& on_row) = 0;
 
+    // Runs the calls in the transaction that begin() opened. When one fails, the transaction is
+    // good for nothing but rollback().
+    virtual void run_open(std::span<const Call> calls, const OnRow& on_row) {
+        run(Bracket::joined, calls, on_row);
+    }
+
     virtual void begin() = 0;
     virtual void commit() = 0;
     virtual void rollback() = 0;

@@ -45,6 +45,11 @@ struct QueueTexts {
     // Outbox: removes the messages whose lease stands and keeps them as history if asked. Inbox:
     // marks their keys done. Rows: seq.
     UnitText ack;
+    // The same for one message, with :seq and :nonce in place of the arrays: not into the history,
+    // and into it. For engines to which many small statements are cheaper than arrays; no
+    // statements: ack is used.
+    UnitText ack_one{};
+    UnitText ack_one_kept{};
 
     // :seq, :nonce, :lease_id, :error (NULL: leave), :delay_us, :count_attempt (0/1), :max_attempts
     // (0: none), :frees_key (0/1) Releases the message into waiting, available after the delay but
@@ -70,8 +75,8 @@ struct QueueTexts {
     UnitText redrive;
 
     // :seqs, :nonces, :owner, :lease_id, :lease_us
-    // Leases these messages, dead or ready, of which nobody holds a lease that stands, so that an
-    // ack in the same transaction removes them. No claim comes in between.
+    // Leases these messages, dead or ready, of which nobody holds a lease that stands; what
+    // somebody has locked at this moment is left out. Rows: seq.
     UnitText hold;
 
     // :older_us, :window_us (of idempotency keys), :batch

@@ -28,17 +28,21 @@ public:
     }
 
     // Adds `unit` to `batch` once for each group, with tags from `first_tag` on and the parameters
-    // seqs, nonces, lease_id and owner set; `fill` sets the others. This object must outlive the
-    // run.
+    // seqs, nonces, lease_id and owner set; `fill` sets the others. For a group of one row, `one`
+    // is taken where it has statements, with seq and nonce set. This object must outlive the run.
     template <class Fill>
-    void add_to(Batch& batch, const Unit& unit, std::size_t first_tag, Fill fill) {
+    void add_to(Batch& batch, const Unit& unit, const Unit& one, std::size_t first_tag, Fill fill) {
         for (auto& [lease_id, group] : groups_) {
-            group.make_arrays();
-            Params& params = batch.add(unit, first_tag + in_order_.size());
-            params.set("seqs", IntArray(group.seqs))
-                .set("nonces", IntArray(group.nonces))
-                .set("lease_id", lease_id.value())
-                .set("owner", group.owner.uuid());
+            const bool single = group.rows.size() == 1 && !one.statements.empty();
+            Params& params = batch.add(single ? one : unit, first_tag + in_order_.size());
+            if (single) {
+                params.set("seq", std::get<0>(group.rows.front()))
+                    .set("nonce", std::get<1>(group.rows.front()));
+            } else {
+                group.make_arrays();
+                params.set("seqs", IntArray(group.seqs)).set("nonces", IntArray(group.nonces));
+            }
+            params.set("lease_id", lease_id.value()).set("owner", group.owner.uuid());
             fill(params);
             in_order_.push_back(&group);
         }

@@ -28,6 +28,7 @@ void set_born(Params& params, const BornLease* born) {
 
 void set_message(Params& params, const OutboxRow& row) {
     const NewMessage& m = *row.message;
+    params.reserve(21);  // with those of set_born()
     params.set("nonce", row.nonce)
         .set("message_id", m.message_id.str())
         .set("topic", m.topic.view())

@@ -18,6 +18,13 @@ namespace {
 constexpr Duration retry_pause_base = std::chrono::milliseconds{1};
 constexpr Duration retry_pause_max = std::chrono::milliseconds{200};
 
+// Of our own texts, for databases with a group. One that does not look like it stands in line for
+// nothing.
+bool only_reads(std::span<const Call> calls) {
+    return std::all_of(calls.begin(), calls.end(),
+                       [](const Call& call) { return call.statement->sql.starts_with("SELECT"); });
+}
+
 }  // namespace
 
 Params& Batch::add(const Unit& unit, std::size_t tag) {
@@ -40,20 +47,32 @@ std::vector<Call> Batch::calls() const {
 }
 
 Runner::Runner(const Backend& backend, const OpenOptions& options, const void* origin,
-               bool essential)
+               const Runner* main)
     : render_(backend.dialect.render),
       peer_(backend.peer),
       conflict_retries_(options.conflict_retries),
       patience_(options.statement_timeout),
       origin_(origin),
+      urgent_(main != nullptr),
       pool_(backend.connect, {.connections_max = options.pool_max,
                               .wait = options.pool_wait,
                               .budget = options.budget,
-                              .essential = essential}) {}
+                              .essential = urgent_}),
+      group_(main != nullptr ? main->group_
+             : backend.group_commit
+                 ? std::make_shared<WriteGroup>(pool_, WriteGroup::Waits{options.statement_timeout})
+                 : nullptr) {}
 
 std::unique_ptr<Transaction> Runner::begin() {
     try {
-        return std::make_unique<SqlTransaction>(pool_.acquire(), origin_);
+        if (!group_) return std::make_unique<SqlTransaction>(pool_.acquire(), origin_);
+        WriteGroup::Turn turn(*group_);
+        try {
+            return std::make_unique<SqlTransaction>(pool_.acquire(), origin_);
+        } catch (const Error& error) {
+            turn.refuse(error);
+            throw;
+        }
     } catch (const Error& error) {
         rethrow(error);
     }
@@ -68,13 +87,56 @@ void Runner::run(TxContext* tx, const Batch& batch, bool separate,
         run_joined(*tx, calls, tagged);
         return;
     }
+    const Bracket bracket = separate ? Bracket::separate : Bracket::transaction;
+    repeat(stop, [&] {
+        restart();
+        if (group_ && !only_reads(calls)) return run_in_turn(bracket, calls, tagged, stop);
+        const PooledConnection connection = pool_.acquire(stop);
+        connection->run(bracket, calls, tagged);
+    });
+}
+
+// Where there is a group, a separate unit begins a transaction in its own text, and has ended it
+// when it yields its first row.
+void Runner::run_in_turn(Bracket bracket, std::span<const Call> calls, const OnRow& on_row,
+                         const std::stop_token& stop) {
+    WriteGroup::Turn turn(*group_, urgent_);
+    const OnRow in_turn = [&](std::size_t call, const Row& row) {
+        if (bracket == Bracket::separate) turn.end();
+        on_row(call, row);
+    };
+    bool connected = false;
+    try {
+        const PooledConnection connection = pool_.acquire(stop);
+        connected = true;
+        connection->run(bracket, calls, in_turn);
+    } catch (const Error& error) {
+        // Whoever has begun is the only writer and meets no conflict; what else fails then concerns
+        // nobody who waits. Nor does it when an urgent one, with connections of its own, has none.
+        const bool told = connected ? error.kind() == ErrorKind::conflict : !urgent_;
+        if (told && !stop.stop_requested()) turn.refuse(error);
+        throw;
+    }
+}
+
+void Runner::run_shared(TxContext* tx, const Batch& batch, const std::function<void()>& restart,
+                        const OnTaggedRow& on_row) {
+    if (tx != nullptr || !group_) return run(tx, batch, false, restart, on_row);
+    const std::vector<Call> calls = batch.calls();
+    const OnRow tagged = [&](std::size_t call, const Row& row) { on_row(batch.tag(call), row); };
+    const GroupUnit unit{.calls = calls, .restart = restart, .on_row = tagged};
+    bool alone = false;
+    repeat({}, [&] { alone = !group_->run(unit); });
+    if (alone) run(nullptr, batch, false, restart, on_row);
+}
+
+template <class Try>
+void Runner::repeat(const std::stop_token& stop, const Try& once) {
     // A conflict may have waited for its lock as long as a statement may: then that was it.
     const auto give_up = std::chrono::steady_clock::now() + patience_;
     for (std::uint32_t attempt = 0;; ++attempt) {
         try {
-            restart();
-            const PooledConnection connection = pool_.acquire(stop);
-            connection->run(separate ? Bracket::separate : Bracket::transaction, calls, tagged);
+            once();
             return;
         } catch (const Error& error) {
             const bool again = error.kind() == ErrorKind::conflict && attempt < conflict_retries_ &&

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <deque>
+#include <memory>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -11,6 +13,7 @@
 #include "postroom/open_store.hpp"
 #include "sql/backend.hpp"
 #include "sql/pool.hpp"
+#include "sql/write_group.hpp"
 
 namespace postroom::sql {
 
@@ -37,9 +40,11 @@ using OnTaggedRow = std::function<void(std::size_t tag, const Row& row)>;
 
 class Runner {
 public:
-    // `essential`: its connections may use what a budget keeps back from the others.
+    // `main`: this one goes first. Its connections may use what a budget keeps back from the
+    // others, and where writers stand in line, it stands before those of `main`, which must outlive
+    // it.
     Runner(const Backend& backend, const OpenOptions& options, const void* origin,
-           bool essential = false);
+           const Runner* main = nullptr);
 
     // Runs the batch in `tx`, or with nullptr in a transaction of its own (`separate`: one for each
     // statement). A unit of our own that meets a conflict is repeated as a whole; `restart` is
@@ -47,9 +52,18 @@ public:
     void run(TxContext* tx, const Batch& batch, bool separate, const std::function<void()>& restart,
              const OnTaggedRow& on_row, std::stop_token stop = {});
 
+    // The same for a small unit that writes. Its own transaction may be one that it shares with
+    // units of other threads; it succeeds or fails by itself.
+    void run_shared(TxContext* tx, const Batch& batch, const std::function<void()>& restart,
+                    const OnTaggedRow& on_row);
+
     std::unique_ptr<Transaction> begin();
 
 private:
+    template <class Try>
+    void repeat(const std::stop_token& stop, const Try& once);
+    void run_in_turn(Bracket bracket, std::span<const Call> calls, const OnRow& on_row,
+                     const std::stop_token& stop);
     void run_joined(TxContext& tx, std::span<const Call> calls, const OnRow& on_row);
     void pause_before_retry(std::uint32_t attempt, std::stop_token stop);
     [[noreturn]] void rethrow(const Error& error) const;
@@ -59,7 +73,10 @@ private:
     const std::uint32_t conflict_retries_;
     const Duration patience_;
     const void* const origin_;
+    const bool urgent_;
     Pool pool_;
+    // Its own or that of `main`; nullptr: the database has no use for one.
+    const std::shared_ptr<WriteGroup> group_;
 };
 
 }  // namespace postroom::sql

@@ -55,7 +55,7 @@ SqlStore::SqlStore(const Backend& backend, const OpenOptions& options)
       foreign_(backend.dialect.foreign),
       doorbell_(backend.doorbell),
       runner_(backend, options, this),
-      keeper_(backend, one_connection(options), this, /*essential=*/true) {}
+      keeper_(backend, one_connection(options), this, &runner_) {}
 
 Instant SqlStore::now() {
     Batch batch;

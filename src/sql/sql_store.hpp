@@ -86,8 +86,9 @@ private:
     // Synchronize themselves.
     base::SystemRandom random_;
     Runner runner_;
-    // Leases are renewed on a connection of their own, so that handlers which use up the others do
-    // not lose their messages by it. Made when first needed.
+    // Leases are renewed on a connection of their own and before what others write, so that
+    // handlers which use up the connections, or many writers, do not lose them. Made when first
+    // needed.
     Runner keeper_;
     std::atomic<std::uint32_t> turn_{0};
 };

@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
+
 #include "postroom/error.hpp"
 #include "sql/sql_store.hpp"
 
@@ -10,8 +13,8 @@ namespace postroom::sql {
 
 namespace {
 
-// The lease of a discarded message lives as long as the transaction that takes and ends it.
-constexpr Duration discard_lease = std::chrono::seconds{1};
+// Between the transaction that takes the messages and the one that removes them.
+constexpr Duration discard_lease = std::chrono::seconds{10};
 
 Finding::Health health_of(const std::string& word) {
     return word == "ok"        ? Finding::Health::good
@@ -65,30 +68,33 @@ void SqlStore::resume_topic(const std::string& topic) {
 
 std::uint64_t SqlStore::discard(Queue queue, std::span<const WorkItemId> ids) {
     if (ids.empty()) return 0;
+    std::map<std::uint64_t, WorkItemId> by_number;
+    for (const WorkItemId& id : ids) by_number.emplace(id.seq(), id);
     std::vector<std::int64_t> seqs;
     std::vector<std::int64_t> nonces;
-    for (const WorkItemId& id : ids) {
-        seqs.push_back(static_cast<std::int64_t>(id.seq()));
+    for (const auto& [seq, id] : by_number) {
+        seqs.push_back(static_cast<std::int64_t>(seq));
         nonces.push_back(static_cast<std::int64_t>(id.nonce()));
     }
-    const auto lease_id = static_cast<std::int64_t>(random_.next());
-    const auto fill = [&](Params& params) {
-        params.set("seqs", IntArray(seqs))
-            .set("nonces", IntArray(nonces))
-            .set("lease_id", lease_id)
-            .set("owner", discard_owner().uuid())
-            .set("lease_us", discard_lease.count())
-            .set("keep_history", std::int64_t{options_.keep_history ? 1 : 0});
-    };
-    constexpr std::size_t removed = 1;
+    const LeaseId lease_id(static_cast<std::int64_t>(random_.next()));
+    const Unit& hold = units_.of(queue).hold;
     Batch batch;
-    fill(batch.add(units_.of(queue).hold));
-    fill(batch.add(units_.of(queue).ack, removed));
-    std::uint64_t count = 0;
+    batch.add(hold)
+        .set("seqs", IntArray(seqs))
+        .set("nonces", IntArray(nonces))
+        .set("lease_id", lease_id.value())
+        .set("owner", discard_owner().uuid())
+        .set("lease_us", discard_lease.count());
+    // Two transactions: claims wait for whoever takes leases, and must not wait for a client's ack.
+    std::vector<Settlement> acks;
     runner_.run(
-        nullptr, batch, false, [&] { count = 0; },
-        [&](std::size_t tag, const Row&) { count += tag == removed ? 1 : 0; });
-    return count;
+        nullptr, batch, hold.separate, [&] { acks.clear(); },
+        [&](std::size_t, const Row& row) {
+            const WorkItemId& id = by_number.at(static_cast<std::uint64_t>(row.integer(0)));
+            acks.push_back({.lease = {.id = id, .lease_id = lease_id, .owner = discard_owner()}});
+        });
+    const std::vector<Settled> settled = settle(nullptr, queue, acks);
+    return static_cast<std::uint64_t>(std::count(settled.begin(), settled.end(), Settled::done));
 }
 
 std::vector<Finding> SqlStore::examine() {

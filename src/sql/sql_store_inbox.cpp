@@ -68,8 +68,8 @@ std::vector<ReceiveResult> SqlStore::receive(TxContext* tx,
                      static_cast<std::int64_t>(random_.next()), revive);
     }
     std::vector<ReceiveResult> results(messages.size());
-    runner_.run(
-        tx, batch, false, [] {},
+    runner_.run_shared(
+        tx, batch, [] {},
         [&](std::size_t i, const Row& row) {
             results[i].id = row.null(0) ? WorkItemId{}
                                         : WorkItemId(static_cast<std::uint64_t>(row.integer(0)),
@@ -88,8 +88,8 @@ SeenResult SqlStore::see(TxContext* tx, const InboxKey& key,
         .set("message_id", std::string_view(key.message_id))
         .set("hash", blob_or_null(hash));
     SeenResult result;
-    runner_.run(
-        tx, batch, false, [] {},
+    runner_.run_shared(
+        tx, batch, [] {},
         [&](std::size_t, const Row& row) {
             result = {.previous = state_or_none(row, 0), .hash_mismatch = row.integer(1) != 0};
         });
@@ -105,8 +105,8 @@ std::optional<State> SqlStore::mark(TxContext* tx, const InboxKey& key, State st
         .set("state", static_cast<std::int64_t>(state))
         .set_text_or_null("error", error);
     std::optional<State> previous;
-    runner_.run(
-        tx, batch, false, [&] { previous.reset(); },
+    runner_.run_shared(
+        tx, batch, [&] { previous.reset(); },
         [&](std::size_t, const Row& row) { previous = state_or_none(row, 0); });
     return previous;
 }

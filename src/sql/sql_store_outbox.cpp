@@ -1,5 +1,6 @@
 // SqlStore: writing to the outbox.
 #include <algorithm>
+#include <optional>
 #include <stdexcept>
 #include <tuple>
 
@@ -62,10 +63,10 @@ std::vector<EnqueueResult> SqlStore::enqueue(TxContext* tx, std::span<const NewM
     for (const OutboxRow& row : rows) {
         if (!needs_enqueue(*row.message)) plain.push_back(&row);
     }
-    const OutboxColumns columns(plain);
+    std::optional<OutboxColumns> columns;
     if (plain.size() > 1 && !units_.insert_many.statements.empty()) {
         Params& params = batch.add(units_.insert_many, plain_tag);
-        columns.set(params);
+        columns.emplace(plain).set(params);
         set_born(params, born);
     } else {
         for (const OutboxRow* row : plain) {
@@ -77,8 +78,8 @@ std::vector<EnqueueResult> SqlStore::enqueue(TxContext* tx, std::span<const NewM
 
     std::vector<EnqueueResult> results(messages.size());
     std::size_t next_plain = 0;
-    runner_.run(
-        tx, batch, false, [&] { next_plain = 0; },
+    runner_.run_shared(
+        tx, batch, [&] { next_plain = 0; },
         [&](std::size_t tag, const Row& row) {
             const auto seq = static_cast<std::uint64_t>(row.integer(0));
             if (tag == plain_tag) {

@@ -79,13 +79,14 @@ std::vector<Settled> SqlStore::settle_once(TxContext* tx, Queue queue,
             set_single(batch.add(s.outcome == Outcome::fail ? units.fail : units.retry, i), s);
         }
     }
-    acks.add_to(batch, units.ack, first_group, [&](Params& params) {
+    const Unit& ack_one = keep_history ? units.ack_one_kept : units.ack_one;
+    acks.add_to(batch, units.ack, ack_one, first_group, [&](Params& params) {
         params.set("keep_history", std::int64_t{keep_history ? 1 : 0});
     });
     std::vector<Settled> results(settlements.size(), Settled::lost);
     if (batch.empty()) return results;
-    runner_.run(
-        tx, batch, false, [&] { std::fill(results.begin(), results.end(), Settled::lost); },
+    runner_.run_shared(
+        tx, batch, [&] { std::fill(results.begin(), results.end(), Settled::lost); },
         [&](std::size_t tag, const Row& row) {
             if (tag >= first_group) {
                 acks.each(tag - first_group, row.integer(0),
@@ -106,7 +107,7 @@ std::vector<bool> SqlStore::extend(Queue queue, std::span<const Lease> leases, D
     LeaseGroups groups;
     for (std::size_t i = 0; i < leases.size(); ++i) groups.add(i, leases[i]);
     Batch batch;
-    groups.add_to(batch, units_.of(queue).extend, 0,
+    groups.add_to(batch, units_.of(queue).extend, Unit{}, 0,
                   [&](Params& params) { params.set("lease_us", lease.count()); });
     keeper_.run(
         nullptr, batch, false, [&] { results.assign(leases.size(), false); },

@@ -61,8 +61,11 @@ void SqlTransaction::require_open(const char* operation) const {
 Connection& SqlTransaction::connection() {
     require_open("transaction");
     // A statement that went on now would stand alone.
-    if (!in_transaction() && (*connection_)->healthy()) {
-        refuse("the database has ended the transaction by itself; roll back and begin again");
+    if (!in_transaction()) {
+        if ((*connection_)->healthy())
+            refuse("the database has ended the transaction by itself; roll back and begin again");
+        throw Error(ErrorKind::unavailable,
+                    "the transaction has ended with its connection; roll back and begin again");
     }
     return **connection_;
 }

@@ -46,6 +46,7 @@ public:
     }
     // Throws Error{misuse} naming a parameter that was not set: a fault of the dialect's text.
     const Value& at(std::string_view name) const;
+    void reserve(std::size_t count) { values_.reserve(count); }
 
 private:
     std::vector<std::pair<std::string_view, Value>> values_;

@@ -27,7 +27,7 @@ TEST_P(ClaimRaceTest, AbandonedAndExpiredMessagesGoToOneAtATime) {
     const std::uint64_t count = scaled(100'000, 2000);
     fill_race(Outbox(*open()), count);
     Sightings sightings;
-    const RaceHabits habits{.lease = 250ms, .abandon_percent = 20, .late_percent = 3};
+    const RaceHabits habits{.lease = 250ms, .abandon_percent = 20, .late_percent = 8};
     const auto took = race({database().url()}, count, sightings, habits, seed());
     judge_race("abandons and late settlements", count, took, sightings, seed());
     EXPECT_GT(sightings.lost, 0U) << "no lease was lost: the race was too tame";

@@ -26,15 +26,18 @@ using testing::Pair;
 using testing::SizeIs;
 using SteadyClock = std::chrono::steady_clock;
 
-constexpr auto lease = 800ms;
+constexpr auto lease = 2000ms;
+// Where nobody may lose it, however long a busy machine holds up a renewal.
+constexpr auto safe_lease = 6000ms;
 
 double seconds_since(SteadyClock::time_point begin) {
     return std::chrono::duration<double>(SteadyClock::now() - begin).count();
 }
 
-ChildProcess start_dispatcher(const std::string& url, const std::filesystem::path& journal) {
+ChildProcess start_dispatcher(const std::string& url, const std::filesystem::path& journal,
+                              std::chrono::milliseconds its_lease = lease) {
     ChildProcess child({.program = program_path("dispatch_child"),
-                        .arguments = {url, journal.string(), std::to_string(lease / 1ms)}});
+                        .arguments = {url, journal.string(), std::to_string(its_lease / 1ms)}});
     if (child.read_line(60s) != "ready") throw std::runtime_error("dispatch_child did not start");
     return child;
 }
@@ -57,20 +60,20 @@ std::uint64_t done(ChaosDatabase& database) {
 
 void expect_clean_end(ChildProcess& child) {
     child.close_input();
-    const std::optional<ExitStatus> end = child.wait(30s);
+    const std::optional<ExitStatus> end = child.wait(60s);
     EXPECT_TRUE(end && end->success());
 }
 
 TEST_P(DispatcherProcessTest, TwoProcessesNeverHandleAMessageAtTheSameTime) {
     const std::size_t quick = scaled(4000, 600);
-    const std::size_t of_three_leases = 12;
+    const std::size_t of_two_leases = 4;
     const std::unique_ptr<Store> store = open();
     const Outbox outbox(*store);
     const std::filesystem::path journal = folder() / "journal";
-    ChildProcess one = start_dispatcher(database().url(), journal);
-    ChildProcess two = start_dispatcher(database().url(), journal);
+    ChildProcess one = start_dispatcher(database().url(), journal, safe_lease);
+    ChildProcess two = start_dispatcher(database().url(), journal, safe_lease);
     for (int part = 0; part < 4; ++part) {
-        fill(outbox, of_three_leases / 4, "long");
+        fill(outbox, of_two_leases / 4, "long");
         fill(outbox, quick / 4, "quick");
         std::this_thread::sleep_for(lease);
     }
@@ -80,12 +83,12 @@ TEST_P(DispatcherProcessTest, TwoProcessesNeverHandleAMessageAtTheSameTime) {
 
     const Handlings seen = Handlings::read(journal);
     EXPECT_THAT(seen.overlaps(), IsEmpty());
-    EXPECT_THAT(seen.of_message, SizeIs(quick + of_three_leases));
-    EXPECT_EQ(done(database()), quick + of_three_leases);
+    EXPECT_THAT(seen.of_message, SizeIs(quick + of_two_leases));
+    EXPECT_EQ(done(database()), quick + of_two_leases);
     EXPECT_THAT(seen.shares(), SizeIs(2)) << "both took part";
-    EXPECT_GT(std::chrono::nanoseconds{seen.longest_nanoseconds()}, 2 * lease);
+    EXPECT_GT(std::chrono::nanoseconds{seen.longest_nanoseconds()}, safe_lease);
     fmt::print("{} messages, the longest handler {} ms under a lease of {} ms, {} handled again\n",
-               seen.of_message.size(), seen.longest_nanoseconds() / 1'000'000, lease / 1ms,
+               seen.of_message.size(), seen.longest_nanoseconds() / 1'000'000, safe_lease / 1ms,
                seen.repeated());
 }
 
@@ -130,6 +133,7 @@ TEST_P(DispatcherProcessTest, AStoppedProcessLosesItsLeaseAndItsLateAckChangesNo
         ASSERT_TRUE(all_settled(outbox, 30s)) << "nobody took over";
         std::this_thread::sleep_until(stopped + 3 * lease);
         first.kill(SIGCONT);
+        first.write_line("now");
         const auto late = [&] {
             return Handlings::read(journal).late.contains(sent.message_id.str());
         };

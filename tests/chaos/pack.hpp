@@ -22,6 +22,9 @@ public:
     // place. Throws std::runtime_error when the child had ended by itself.
     void kill_one();
 
+    // Returns when all of them have said that they are ready.
+    void await_ready();
+
     // SIGKILL to all of them.
     void kill_all() { children_.clear(); }
 
@@ -29,11 +32,13 @@ public:
 
 private:
     ChildProcess start();
+    void await_ready(ChildProcess& child) const;
 
     const std::string program_;
     const std::function<std::vector<std::string>(std::uint64_t)> arguments_;
     std::mt19937_64 random_;
     std::deque<ChildProcess> children_;
+    std::size_t ready_ = 0;  // so many, from the oldest on, have said it to await_ready()
     std::uint64_t started_ = 0;
     std::uint64_t kills_ = 0;
 };

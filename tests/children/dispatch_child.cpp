@@ -2,8 +2,8 @@
 //
 //   dispatch_child URL JOURNAL LEASE_MS
 //
-// Topics: `quick` takes no time, `long` three leases, `poison` ends the process, and `stall` waits
-// until the process was stopped for longer than its lease and then fails for good, too late.
+// Topics: `quick` takes no time, `long` two leases, `poison` ends the process, and `stall` waits
+// for a word on the input, which comes after its lease, and then fails for good, too late.
 //
 // Journal, one for all processes, with times of the machine's monotonic clock:
 //
@@ -14,6 +14,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <memory>
@@ -40,7 +41,7 @@ public:
         dispatcher_.on("quick", [this](const Message& m) { note("start", m), note("end", m); });
         dispatcher_.on("long", [this](const Message& m) {
             note("start", m);
-            std::this_thread::sleep_for(3 * lease_);
+            std::this_thread::sleep_for(2 * lease_);
             note("end", m);
         });
         dispatcher_.on("poison", [](const Message&) { std::abort(); });
@@ -50,7 +51,7 @@ public:
     void run() {
         dispatcher_.start();
         say("ready");
-        wait_for_end_of_input();
+        wait_for_end_of_input([this] { was_told_ = true; });
         dispatcher_.close();
     }
 
@@ -64,23 +65,12 @@ private:
     void stall(const Message& message) {
         note("start", message);
         if (message.lost_count == 0) {
-            wait_until_stopped();
+            say("holding");
+            while (!was_told_) std::this_thread::sleep_for(1ms);
             settle_late(message);
             throw PermanentFailure("too late");
         }
         note("end", message);
-    }
-
-    // Time that is missing between two looks at the clock is time this process did not run.
-    void wait_until_stopped() const {
-        auto last = SteadyClock::now();
-        say("holding");
-        while (true) {
-            std::this_thread::sleep_for(1ms);
-            const auto now = SteadyClock::now();
-            if (now - last > 2 * lease_) return;
-            last = now;
-        }
     }
 
     // The dispatcher may know already that the lease is gone and keep silent; the store must refuse
@@ -93,6 +83,7 @@ private:
     }
 
     const Duration lease_;
+    std::atomic<bool> was_told_ = false;
     Journal journal_;
     std::unique_ptr<Store> store_;
     Dispatcher dispatcher_;

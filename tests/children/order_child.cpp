@@ -16,6 +16,7 @@
 #include "children/child_loop.hpp"
 #include "children/journal.hpp"
 #include "children/quick_dispatch.hpp"
+#include "postroom/error.hpp"
 #include "postroom/open_store.hpp"
 #include "postroom/outbox.hpp"
 
@@ -55,7 +56,15 @@ public:
 
     bool step() {
         if (!drains_) {
-            enqueue();
+            try {
+                enqueue();
+            } catch (const Error& error) {
+                // The victim of a deadlock begins anew, with the next order.
+                if (error.kind() != ErrorKind::conflict) throw;
+            }
+            // What waits in memory is lost with the process and comes back one at a time: not more
+            // of it than the handlers get done.
+            std::this_thread::sleep_for(5ms);
             return true;
         }
         std::this_thread::sleep_for(20ms);

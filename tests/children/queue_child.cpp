@@ -15,6 +15,7 @@
 
 #include "children/child_loop.hpp"
 #include "children/journal.hpp"
+#include "postroom/error.hpp"
 #include "postroom/open_store.hpp"
 #include "postroom/outbox.hpp"
 
@@ -90,6 +91,15 @@ private:
             kept();
             return;
         }
+        try {
+            write_order(messages);
+        } catch (const Error& error) {
+            // The victim of a deadlock begins anew, with the next order.
+            if (error.kind() != ErrorKind::conflict) throw;
+        }
+    }
+
+    void write_order(const std::vector<NewMessage>& messages) {
         const bool commit = chance(70);
         const std::unique_ptr<Transaction> tx = store_->begin();
         const bool business_first = chance(50);

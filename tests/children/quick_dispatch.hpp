@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <functional>
 #include <string>
 
 #include "postroom/dispatcher.hpp"
@@ -24,11 +25,10 @@ inline void say(const std::string& line) {
     if (::write(STDOUT_FILENO, text.data(), text.size()) < 0) ::_exit(1);
 }
 
-// Returns when the test closes this process's input.
-inline void wait_for_end_of_input() {
+// Returns when the test closes this process's input; until then `on_word` hears of all that comes.
+inline void wait_for_end_of_input(const std::function<void()>& on_word) {
     char byte = 0;
-    while (::read(STDIN_FILENO, &byte, 1) > 0) {
-    }
+    while (::read(STDIN_FILENO, &byte, 1) > 0) on_word();
 }
 
 }  // namespace postroom::test

@@ -41,14 +41,24 @@ TEST_P(HistoryLaw, WithoutHistoryAReplayIsStillADuplicate) {
 }
 
 TEST_P(HistoryLaw, PurgeRemovesOnlyWhatIsOldEnough) {
-    put_many(2);
-    outbox().ack(leases_of(claim()));
-    pass(600ms);
-    put();
-    outbox().ack(leases_of(claim()));
-    EXPECT_EQ(outbox().purge(1h), 0U);
-    EXPECT_EQ(outbox().purge(500ms), 2U);
-    EXPECT_THAT(done(store()), SizeIs(1));
+    while (true) {
+        put_many(2);
+        outbox().ack(leases_of(claim()));
+        pass(600ms);
+        const Instant fresh = now();
+        put();
+        outbox().ack(leases_of(claim()));
+        EXPECT_EQ(outbox().purge(1h), 0U);
+        const std::uint64_t purged = outbox().purge(500ms);
+        if (now() < fresh + 500ms) {
+            EXPECT_EQ(purged, 2U);
+            EXPECT_THAT(done(store()), SizeIs(1));
+            return;
+        }
+        // The machine stood still, and all three are old: that tells nothing.
+        pass(600ms);
+        outbox().purge(500ms);
+    }
 }
 
 TEST_P(HistoryLaw, PurgeLeavesWhatIsNotDelivered) {

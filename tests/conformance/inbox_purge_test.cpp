@@ -39,10 +39,20 @@ TEST_P(InboxPurgeLaw, IBX_100_PurgeKeepsWhatIsWithinTheRetention) {
 
 // A sender that still repeats its message must not find it forgotten.
 TEST_P(InboxPurgeLaw, IBX_100_AMessageSeenAgainIsKeptFromThenOn) {
-    receive_and_ack(inbox(), me, 2);
-    pass(600ms);
-    EXPECT_TRUE(inbox().already_processed("done-0", "shop"));
-    EXPECT_EQ(inbox().purge(500ms), 1U);
+    std::uint64_t purged = 0;
+    for (bool told = false; !told;) {
+        receive_and_ack(inbox(), me, 2);
+        pass(600ms);
+        const Instant seen_again = now();
+        EXPECT_TRUE(inbox().already_processed("done-0", "shop"));
+        purged = inbox().purge(500ms);
+        told = now() < seen_again + 500ms;
+        if (told) continue;
+        // The machine stood still, and both are old: that tells nothing.
+        pass(600ms);
+        inbox().purge(500ms);
+    }
+    EXPECT_EQ(purged, 1U);
     EXPECT_TRUE(inbox().already_processed("done-0", "shop"));
     EXPECT_FALSE(inbox().already_processed("done-1", "shop"));
 }

@@ -168,6 +168,16 @@ void in_parallel(int count, const std::function<void(int)>& body) {
         });
 }
 
+void again_after_conflicts(const std::function<void()>& transaction) {
+    while (true) {
+        try {
+            return transaction();
+        } catch (const Error& error) {
+            if (error.kind() != ErrorKind::conflict) throw;
+        }
+    }
+}
+
 namespace {
 Place place(const Backend& backend, Queue queue, bool both_queues) {
     return {.backend = backend, .queue = queue, .both_queues = both_queues};

@@ -110,6 +110,10 @@ std::string thrown(const std::function<void()>& act);
 // Runs `body` in `count` threads that all start at the same moment; each gets its number.
 void in_parallel(int count, const std::function<void(int)>& body);
 
+// Runs a transaction of the caller's, and once more whenever the database has made it the victim of
+// a deadlock, as callers have to.
+void again_after_conflicts(const std::function<void()>& transaction);
+
 // Both queues.
 class ClaimLaw : public Law {};
 class SettleLaw : public Law {};

@@ -80,7 +80,7 @@ TEST(MariadbDatabase, IsDroppedWithItsObjectThoughATransactionIsOpen) {
                                     "' AND state = 'User sleep'")
                         .empty();
         };
-        ASSERT_TRUE(wait_until(sleeps, 30s));
+        ASSERT_TRUE(wait_until(sleeps, 60s));
     }
     EXPECT_THAT(mariadb_sql(server.root_url(), "SHOW DATABASES LIKE '" + name + "'"),
                 testing::IsEmpty());
@@ -114,14 +114,14 @@ TEST(PrivateMariadb, DoesNotOutliveAnOwnerThatCrashes) {
     ChildProcess script({.program = POSTROOM_SOURCE_DIR "/tests/servers/mariadb.sh",
                          .arguments = {"start", (directory / "mariadb").string(), "fast",
                                        std::to_string(owner.pid())}});
-    ASSERT_TRUE(script.wait(100s).value().success());
+    ASSERT_TRUE(script.wait(250s).value().success());
     const std::string url = MariadbServer(directory.path()).root_url();
     EXPECT_EQ(mariadb_sql(url, "SELECT 1"), one("1"));
     owner.kill(SIGKILL);
     ASSERT_TRUE(owner.wait(10s).has_value());
     // The place of the data is the last thing that goes.
     EXPECT_TRUE(
-        wait_until([&] { return !std::filesystem::exists(directory / "mariadb/base"); }, 30s));
+        wait_until([&] { return !std::filesystem::exists(directory / "mariadb/base"); }, 90s));
     EXPECT_THROW(mariadb_sql(url, "SELECT 1"), MariadbError);
 }
 

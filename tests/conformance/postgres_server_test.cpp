@@ -125,7 +125,7 @@ TEST(PrivatePostgres, EndsOneBackendAndRefusesStrangers) {
                 database.psql("SELECT pid FROM pg_stat_activity WHERE wait_event = 'PgSleep'");
             return !sleeping.empty();
         },
-        20s));
+        60s));
     postgres.kill_backend(std::stoi(sleeping.at(0).at(0).value()), SIGTERM);
     victim.join();
     EXPECT_EQ(sqlstate, "57P01");
@@ -138,14 +138,14 @@ TEST(PrivatePostgres, DoesNotOutliveAnOwnerThatCrashes) {
     ChildProcess script({.program = POSTROOM_SOURCE_DIR "/tests/servers/postgres.sh",
                          .arguments = {"start", (directory / "postgres").string(), "fast",
                                        std::to_string(owner.pid())}});
-    ASSERT_TRUE(script.wait(100s).value().success());
+    ASSERT_TRUE(script.wait(250s).value().success());
     const std::string url = PostgresServer(directory.path()).url("postgres");
     EXPECT_EQ(psql(url, "SELECT 1"), one("1"));
     owner.kill(SIGKILL);
     ASSERT_TRUE(owner.wait(10s).has_value());
     // The place of the data is the last thing that goes.
     EXPECT_TRUE(
-        wait_until([&] { return !std::filesystem::exists(directory / "postgres/base"); }, 30s));
+        wait_until([&] { return !std::filesystem::exists(directory / "postgres/base"); }, 90s));
     EXPECT_THROW(psql(url, "SELECT 1"), SqlError);
 }
 

@@ -162,9 +162,12 @@ TEST_P(TransactionLaw, ConcurrentTransactionsOfManyThreadsDoNotMix) {
     outbox();
     in_parallel(8, [&](int thread) {
         for (int i = 0; i < 5; ++i) {
-            const std::unique_ptr<Transaction> tx = store().begin();
-            outbox().enqueue(*tx, {.topic = thread % 2 == 0 ? "kept" : "dropped", .payload = "p"});
-            if (thread % 2 == 0) tx->commit();
+            again_after_conflicts([&] {
+                const std::unique_ptr<Transaction> tx = store().begin();
+                outbox().enqueue(*tx,
+                                 {.topic = thread % 2 == 0 ? "kept" : "dropped", .payload = "p"});
+                if (thread % 2 == 0) tx->commit();
+            });
         }
     });
     EXPECT_THAT(store().find(Queue::outbox, {.topic = "kept"}), SizeIs(20));

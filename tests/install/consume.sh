@@ -15,6 +15,16 @@ if grep -rlF -e "$build_dir" "$prefix" --include='*.cmake' --include='*.pc'; the
     exit 1
 fi
 
+if [[ -x $prefix/bin/postroom ]]; then
+    echo "== the program, its man pages and completions"
+    "$prefix/bin/postroom" version
+    cmp <("$prefix/bin/postroom" pages man) "$prefix/share/man/man1/postroom.1"
+    cmp <("$prefix/bin/postroom" pages man-config) "$prefix/share/man/man5/postroom.toml.5"
+    cmp <("$prefix/bin/postroom" completion bash) "$prefix/share/bash-completion/completions/postroom"
+    cmp <("$prefix/bin/postroom" completion zsh) "$prefix/share/zsh/site-functions/_postroom"
+    cmp <("$prefix/bin/postroom" completion fish) "$prefix/share/fish/vendor_completions.d/postroom.fish"
+fi
+
 echo "== find_package"
 "$cmake" -S "$consumer" -B "$work/build" -DCMAKE_PREFIX_PATH="$prefix" \
     -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_BUILD_TYPE=Debug

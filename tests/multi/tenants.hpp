@@ -119,7 +119,7 @@ inline NewMessage message(const std::string& payload, const std::string& topic =
 
 class Tenants : public testing::Test {
 protected:
-    static constexpr std::chrono::seconds patience{30};
+    static constexpr std::chrono::seconds patience{90};
 
     DiscoveredDatabase sqlite(const std::string& id) {
         return {.id = id,
@@ -142,7 +142,7 @@ protected:
 
     DispatcherOptions quick() {
         return {
-            .lease = std::chrono::seconds{10},
+            .lease = std::chrono::seconds{20},
             .retry = {.base = std::chrono::milliseconds{10}, .cap = std::chrono::milliseconds{50}},
             .poll_interval_max = std::chrono::milliseconds{100},
             .observer = &ear};

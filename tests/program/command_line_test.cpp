@@ -91,6 +91,21 @@ TEST(CommandLine, ManPageHasEveryCommandAndExitCode) {
     EXPECT_THAT(page, HasSubstr(".SH EXIT STATUS\n.TP\n0\n"));
 }
 
+// "| `relay.batch` |" -> "\\fBrelay.batch\\fR"
+TEST(CommandLine, ManPageOfTheConfigHasEverySettingOfTheReference) {
+    const ProgramFolder folder;
+    const std::string page = folder.good({"pages", "man-config"});
+    std::istringstream lines(folder.good({"pages", "config"}));
+    std::size_t settings = 0;
+    for (std::string line; std::getline(lines, line);) {
+        if (!line.starts_with("| `")) continue;
+        EXPECT_THAT(page, HasSubstr("\n\\fB" + line.substr(3, line.find('`', 3) - 3) + "\\fR ("));
+        ++settings;
+    }
+    EXPECT_GE(settings, 20U);
+    EXPECT_EQ(count_of(page, "\n.TP\n"), settings);
+}
+
 // Goal: completion works in the shell it is for. Method: bash itself completes a few words.
 TEST(CommandLine, BashCompletesCommandsOptionsAndChoices) {
     const ProgramFolder folder;

@@ -185,6 +185,10 @@ TEST_P(CommandsOn, DoctorFindsWhatIsMissing) {
 
 POSTROOM_ON_ALL_DATABASES(CommandsOn);
 
+std::vector<std::vector<std::string>> commands_that_connect() {
+    return {{"status"}, {"relay"}, {"migrate", "status"}, {"migrate", "up"}, {"bench"}};
+}
+
 #ifdef POSTROOM_TEST_MYSQL
 TEST(ProgramBadInput, AWrongPasswordIsToldWithoutRepeatingIt) {
     const MariadbDatabase database;
@@ -192,10 +196,10 @@ TEST(ProgramBadInput, AWrongPasswordIsToldWithoutRepeatingIt) {
     const std::size_t colon = url.find(':', url.find("://") + 3);
     ProgramFolder folder;
     folder.set("POSTROOM_URL", url.substr(0, colon) + ":hush" + url.substr(url.find('@')));
-    for (const std::string command : {"status", "relay"}) {
-        const Ran ran = folder.run({command});
-        EXPECT_EQ(ran.code, 3) << command << ran.err;
-        EXPECT_THAT(ran.err, HasSubstr("are user, password and rights right?"));
+    for (const std::vector<std::string>& command : commands_that_connect()) {
+        const Ran ran = folder.run(command);
+        EXPECT_EQ(ran.code, 3) << command.back() << ran.err;
+        EXPECT_THAT(ran.err, HasSubstr("are database, user, password and rights right?"));
         EXPECT_THAT(ran.err, Not(HasSubstr("hush")));
         EXPECT_EQ(count_of(ran.err, "\n"), 1U) << ran.err;
     }
@@ -204,12 +208,47 @@ TEST(ProgramBadInput, AWrongPasswordIsToldWithoutRepeatingIt) {
 
 TEST(ProgramBadInput, AServerThatIsNotThereIsUnavailable) {
     ProgramFolder folder;
-    folder.set("POSTROOM_URL", "postgresql://app@127.0.0.1:1/shop");
-    for (const std::string command : {"status", "relay"}) {
-        const Ran ran = folder.run({command});
-        EXPECT_EQ(ran.code, 3) << command;
-        EXPECT_THAT(ran.err, HasSubstr("is the server running"));
+    for (const std::string url :
+         {"postgresql://app@127.0.0.1:1/shop", "mysql://app@127.0.0.1:1/shop"}) {
+        folder.set("POSTROOM_URL", url);
+        for (const std::vector<std::string>& command : commands_that_connect()) {
+            const Ran ran = folder.run(command);
+            EXPECT_EQ(ran.code, 3) << command.back();
+            EXPECT_THAT(ran.err, HasSubstr("store 'main': "));
+            EXPECT_THAT(ran.err, HasSubstr("is the server running"));
+            EXPECT_EQ(count_of(ran.err, "\n"), 1U) << ran.err;
+        }
+    }
+}
+
+TEST(ProgramBadInput, AFileThatIsNoDatabaseIsNotTakenForALogin) {
+    ProgramFolder folder;
+    folder.write("notes.txt", std::string(5000, 'x'));
+    folder.set("POSTROOM_URL", "sqlite:notes.txt");
+    for (const std::vector<std::string>& command : commands_that_connect()) {
+        const Ran ran = folder.run(command);
+        EXPECT_EQ(ran.code, 3) << command.back();
+        EXPECT_THAT(ran.err, HasSubstr("is the path right"));
         EXPECT_EQ(count_of(ran.err, "\n"), 1U) << ran.err;
+    }
+}
+
+TEST(ProgramBadInput, ADatabaseThatIsNotThereIsNamed) {
+    ProgramFolder folder;
+    const PostgresDatabase postgres;
+    std::vector<std::string> urls{postgres.url()};
+#ifdef POSTROOM_TEST_MYSQL
+    const MariadbDatabase mariadb;
+    urls.push_back(mariadb.url());
+#endif
+    for (const std::string& url : urls) {
+        folder.set("POSTROOM_URL", url + "_not");
+        for (const std::vector<std::string>& command : commands_that_connect()) {
+            const Ran ran = folder.run(command);
+            EXPECT_EQ(ran.code, 3) << command.back() << ran.err;
+            EXPECT_THAT(ran.err, HasSubstr("_not"));
+            EXPECT_THAT(ran.err, HasSubstr("database, user"));
+        }
     }
 }
 
@@ -219,7 +258,7 @@ TEST(ProgramBadInput, AnUnknownSchemeIsNamedWithTheKnownOnes) {
     for (const std::string command : {"status", "relay"}) {
         const Ran ran = folder.run({command});
         EXPECT_EQ(ran.code, 5) << command;
-        EXPECT_THAT(ran.err, HasSubstr("unknown scheme 'orakel'; known: "));
+        EXPECT_THAT(ran.err, HasSubstr("stores.main.url: url: unknown scheme 'orakel'; known: "));
     }
 }
 

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "postroom/open_store.hpp"
 #include "postroom/outbox.hpp"
 #include "postroom/store_controls.hpp"
@@ -50,6 +52,22 @@ TEST_P(ControlsOn, WhatAWorkerHoldsIsNotDiscardedUntilItsLeaseIsOver) {
     ASSERT_EQ(found.size(), 1U);
     EXPECT_TRUE(was_discarded(found.front()));
     EXPECT_EQ(desk->discard(Queue::outbox, std::vector{id}), 0U) << "once is enough";
+}
+
+// More than one statement takes at a time, in another order than their numbers, and some are held.
+TEST_P(ControlsOn, ManyAreDiscardedWhereverTheyAre) {
+    constexpr std::size_t count = 450;
+    std::vector<NewMessage> messages(count, {.topic = TopicName("a"), .payload = "1"});
+    for (std::size_t i = 0; i < count; i += 2) messages[i].due_time = store->now() + 1h;
+    std::vector<WorkItemId> ids;
+    for (const EnqueueResult& result : Outbox(*store).enqueue_all(messages))
+        ids.push_back(result.id);
+    const Message held = claim_one(Queue::outbox, 1h);
+    std::reverse(ids.begin(), ids.end());
+    EXPECT_EQ(desk->discard(Queue::outbox, ids), count - 1);
+    const Counts counts = store->counts(Queue::outbox);
+    EXPECT_EQ(counts.ready, 0U);
+    EXPECT_EQ(counts.in_progress, 1U);
 }
 
 TEST_P(ControlsOn, AnInboxRemembersWhatWasDiscarded) {

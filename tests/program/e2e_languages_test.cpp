@@ -1,7 +1,5 @@
-// Code of docs/guides/from-any-language.md, as it stands there but for the name of the database:
-// the blocks of SQL for PostgreSQL, of Python with psycopg2 (sending, and receiving behind a few
-// lines that stand for a web framework) and of Python with sqlite3. Those for Node, for MariaDB and
-// for the shell are not run here.
+// The code of docs/guides/from-any-language.md, as it stands there but for the address of the
+// database: every block that sends or receives, in SQL, Python, Node and the shell.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,6 +12,7 @@
 #include "postroom/outbox.hpp"
 #include "program/e2e_peers.hpp"
 #include "program/program.hpp"
+#include "support/mariadb_server.hpp"
 #include "support/postgres_server.hpp"
 
 namespace postroom::test::e2e_languages_test {
@@ -31,16 +30,23 @@ std::string guide() {
 // The first block of `language` that holds `part`, with `from` replaced by `to`.
 std::string block(const std::string& language, const std::string& part, const std::string& from,
                   const std::string& to) {
-    const std::string text = guide();
-    const std::string fence = "```" + language + "\n";
-    for (std::size_t at = text.find(fence); at != std::string::npos;
-         at = text.find(fence, at + 1)) {
-        const std::size_t begin = at + fence.size();
-        std::string code = text.substr(begin, text.find("```\n", begin) - begin);
-        if (code.find(part) == std::string::npos) continue;
-        const std::size_t place = code.find(from);
-        if (place != std::string::npos) code.replace(place, from.size(), to);
-        return code;
+    std::istringstream lines(guide());
+    std::string code;
+    std::string opened;  // the fence that is open
+    for (std::string line; std::getline(lines, line);) {
+        if (opened.empty()) {
+            if (line.starts_with("```")) opened = line;
+            code.clear();
+        } else if (line != "```") {
+            code += line + "\n";
+        } else if (opened == "```" + language && code.find(part) != std::string::npos) {
+            const std::size_t place = code.find(from);
+            EXPECT_NE(place, std::string::npos) << from;
+            if (place != std::string::npos) code.replace(place, from.size(), to);
+            return code;
+        } else {
+            opened.clear();
+        }
     }
     ADD_FAILURE() << "no block of " << language << " with " << part;
     return {};
@@ -81,6 +87,93 @@ TEST_F(E2eLanguages, PythonSends) {
                block("python", "psycopg2.connect", "dbname=shop", database.url()));
     EXPECT_THAT(sent(), ElementsAre(ElementsAre("order.placed", "{\"order\": 17}", "customer-5")));
 }
+
+class E2eLanguagesNode : public E2eLanguages {};
+
+// An ES module finds its packages in the folders above its own only.
+TEST_F(E2eLanguagesNode, NodeSends) {
+    std::filesystem::create_directory_symlink(POSTROOM_LANGUAGE_PACKAGES "/node_modules",
+                                              folder / "node_modules");
+    folder.write("shop.mjs", block("js", "infra.outbox_enqueue", "database: \"shop\"",
+                                   "connectionString: \"" + database.url() + "\""));
+    good_tool("/usr/bin/env", {"node", (folder / "shop.mjs").string()});
+    EXPECT_THAT(sent(), ElementsAre(ElementsAre("order.placed", "{\"order\": 17}", testing::_)));
+    EXPECT_THAT(database.psql("SELECT idempotency_key FROM infra.outbox"),
+                ElementsAre(ElementsAre("order-17")));
+}
+
+// The lines of a block behind "$ ", typed one after the other in the folder.
+std::string typed(const ProgramFolder& folder, const std::string& code) {
+    std::string script =
+        fmt::format("set -e; cd '{}'; export PATH='{}':$PATH\n", folder.folder().path().string(),
+                    program_path("postroom").parent_path().string());
+    std::istringstream lines(code);
+    for (std::string line; std::getline(lines, line);) {
+        EXPECT_TRUE(line.starts_with("$ ")) << line;
+        script += line.substr(2) + "\n";
+    }
+    return good_tool("/bin/bash", {"-c", script});
+}
+
+TEST_F(E2eLanguages, TheShellSends) {
+    folder.write("orders.jsonl", "{\"topic\": \"order.placed\", \"payload\": {\"order\": 18}}\n");
+    typed(folder, "$ export POSTROOM_URL='" + database.url() + "'\n" +
+                      block("", "postroom enqueue", "", ""));
+    EXPECT_EQ(sent().size(), 2U);
+}
+
+// The relay would run for ever; what it does is another test's.
+TEST(E2eLanguagesOnce, TheShellMakesTheTables) {
+    const PostgresDatabase database;
+    const ProgramFolder folder;
+    std::string code =
+        block("", "postroom migrate up", "postgresql://app@db/shop", "'" + database.url() + "'");
+    const std::string relay = "$ postroom relay";
+    ASSERT_NE(code.find(relay), std::string::npos);
+    typed(folder, code.replace(code.find(relay), relay.size(), "$ postroom status"));
+    EXPECT_THAT(database.psql("SELECT count(*) FROM infra.outbox"), ElementsAre(ElementsAre("0")));
+}
+
+#ifdef POSTROOM_TEST_MYSQL
+
+class E2eLanguagesMariadb : public testing::Test {
+protected:
+    E2eLanguagesMariadb() {
+        folder.set("POSTROOM_URL", database.url());
+        folder.good({"migrate", "up"});
+        database.sql("CREATE TABLE orders (id int PRIMARY KEY)");
+    }
+    SqlRows sent() const {
+        return database.sql(
+            "SELECT CONVERT(topic USING utf8mb4), CONVERT(payload USING utf8mb4), "
+            "CONVERT(ordering_key USING utf8mb4) FROM outbox");
+    }
+
+    const MariadbDatabase database;
+    ProgramFolder folder;
+};
+
+TEST_F(E2eLanguagesMariadb, SqlSends) {
+    database.sql(block("sql", "CALL outbox_enqueue", "", ""));
+    EXPECT_THAT(sent(), ElementsAre(ElementsAre("order.placed", "{\"order\": 17}", testing::_)));
+    EXPECT_THAT(database.sql("SELECT id FROM orders"), ElementsAre(ElementsAre("17")));
+}
+
+// The password of the tests has a letter that PyMySQL would send in another encoding.
+TEST_F(E2eLanguagesMariadb, PythonSends) {
+    const std::map<std::string, std::string> server = server_values(servers_directory(), "mariadb");
+    folder.write(
+        "script",
+        block("python", "pymysql.connect", R"(host="db", user="app", database="shop")",
+              fmt::format(R"(host="{}", port={}, user="{}", password="{}".encode(), database="{}")",
+                          server.at("host"), server.at("port"), server.at("user"),
+                          server.at("password"), database.name())));
+    good_tool("/usr/bin/python3", {(folder / "script").string()});
+    EXPECT_THAT(sent(), ElementsAre(ElementsAre("order.placed", "{\"order\": 17}", "customer-5")));
+    EXPECT_THAT(database.sql("SELECT id FROM orders"), ElementsAre(ElementsAre("17")));
+}
+
+#endif
 
 TEST(E2eLanguagesSqlite, PythonSends) {
     ProgramFolder folder;

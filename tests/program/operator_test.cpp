@@ -172,6 +172,14 @@ TEST(OperatorOnStores, APauseIsOfItsStoreAlone) {
     ASSERT_TRUE(relay.wait(patience));
 }
 
+TEST(OperatorOnStores, AMistypedTopicIsNotResumedAndTheNearestIsNamed) {
+    const ProgramFolder folder;
+    folder.good({"migrate", "up"});
+    folder.good({"pause", "order.placed"});
+    EXPECT_EQ(folder.good({"resume", "order.plcaed"}),
+              "main: 'order.plcaed' is not paused; did you mean 'order.placed'?\n");
+}
+
 TEST(RelayUnknownTopic, IsNamedInTheLogAndByExplainAndLosesNothing) {
     ProgramFolder folder;
     folder.write(

@@ -76,12 +76,17 @@ load_base() {
     data=$base/data
 }
 
+# Removes folders, again when somebody who is just ending has put a file into one meanwhile.
+remove_folders() {
+    rm -rf "$@" 2>/dev/null || { sleep 1 && rm -rf "$@"; }
+}
+
 # Removes the server's files; refuses any path that choose_base could not have chosen.
 remove_base() {
     load_base || return 0
     case $base in
-        "$dir") rm -rf "$dir/data" ;;
-        /tmp/postroom-server.?????? | /dev/shm/postroom-server.??????) rm -rf "$base" ;;
+        "$dir") remove_folders "$dir/data" ;;
+        /tmp/postroom-server.?????? | /dev/shm/postroom-server.??????) remove_folders "$base" ;;
         *) die "unexpected path '$base' in $dir/base: not removing it" ;;
     esac
     rm -f "$dir/base"

@@ -10,7 +10,7 @@ unset "${!MYSQL@}" "${!MARIADB@}"
 mariadbd=${POSTROOM_MARIADBD:-/usr/sbin/mariadbd}
 mariadb_client=${POSTROOM_MARIADB_CLIENT:-/usr/bin/mariadb}
 mariadb_install_db=/usr/bin/mariadb-install-db
-start_limit_seconds=60
+start_limit_seconds=90
 port_attempts_max=20
 client_options=()  # of a server with needs of its own
 

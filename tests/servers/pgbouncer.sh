@@ -12,7 +12,7 @@ source "$(dirname "$(realpath "${BASH_SOURCE[0]}")")/common.sh"
 
 pgbouncer=${POSTROOM_PGBOUNCER:-/usr/sbin/pgbouncer}
 pg_isready=${POSTROOM_POSTGRES_BIN:-/usr/lib/postgresql/15/bin}/pg_isready
-start_limit_seconds=30
+start_limit_seconds=60
 port_attempts_max=20
 
 usage() {

@@ -15,7 +15,7 @@ set -euo pipefail
 source "$(dirname "$(realpath "${BASH_SOURCE[0]}")")/common.sh"
 
 bin=${POSTROOM_POSTGRES_BIN:-/usr/lib/postgresql/15/bin}
-start_limit_seconds=45
+start_limit_seconds=90
 port_attempts_max=20
 
 usage() {

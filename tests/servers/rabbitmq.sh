@@ -86,6 +86,7 @@ start_epmd() {
 run_server() {
     local port=$1 dist_port pid deadline
     dist_port=$(pick_port)
+    rm -f "$data/server.pid"
     start_epmd
     # The data directory on the command line is what process_runs knows the server by.
     (cd / && exec setsid "${run_as[@]}" env -i PATH="$PATH" LANG=C.UTF-8 HOME="$data" \
@@ -98,7 +99,6 @@ run_server() {
         ERL_EPMD_ADDRESS=127.0.0.1 ERL_EPMD_PORT="$(stored_pid epmd_port)" \
         "$server_program" </dev/null >>"$dir/server.log" 2>&1 9>&-) &
     pid=$!
-    rm -f "$data/server.pid"
     deadline=$((SECONDS + start_seconds_max))
     until [ -s "$data/server.pid" ] && answers "$port"; do
         if ! kill -0 "$pid" 2>/dev/null || ((SECONDS > deadline)); then return 1; fi

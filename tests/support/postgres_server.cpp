@@ -14,7 +14,7 @@
 namespace postroom::test {
 namespace {
 
-constexpr std::chrono::seconds create_database_timeout(30);
+constexpr std::chrono::seconds create_database_timeout(60);
 
 using Connection = std::unique_ptr<PGconn, decltype(&PQfinish)>;
 using Result = std::unique_ptr<PGresult, decltype(&PQclear)>;
@@ -124,15 +124,27 @@ std::string PostgresServer::original(
     const std::string draft_url = create_database();
     const std::string draft = draft_url.substr(draft_url.rfind('/') + 1);
     prepare(draft_url);
-    try {
-        psql(url("postgres"), "ALTER DATABASE " + draft + " ALLOW_CONNECTIONS false");
-        psql(url("postgres"), "ALTER DATABASE " + draft + " RENAME TO " + name);
-    } catch (const SqlError&) {
-        // Another test was faster, or the draft cannot be used.
-        drop_database(draft);
-        if (psql(url("postgres"), exists).empty()) throw;
+    const auto deadline = std::chrono::steady_clock::now() + create_database_timeout;
+    for (;;) {
+        try {
+            psql(url("postgres"), "ALTER DATABASE " + draft + " ALLOW_CONNECTIONS false");
+            psql(url("postgres"), "ALTER DATABASE " + draft + " RENAME TO " + name);
+            return name;
+        } catch (const SqlError& error) {
+            // A connection of prepare() that the server has not ended yet is in the way.
+            const bool again =
+                is_transient(error.sqlstate()) && std::chrono::steady_clock::now() < deadline;
+            if (!psql(url("postgres"), exists).empty()) {  // another test was faster
+                drop_database(draft);
+                return name;
+            }
+            if (!again) {
+                drop_database(draft);
+                throw;
+            }
+            std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        }
     }
-    return name;
 }
 
 void PostgresServer::drop_database(const std::string& name) const {

@@ -12,7 +12,7 @@ namespace postroom::test {
 
 void run_server_script(const std::string& script, const std::vector<std::string>& arguments) {
     // Longer than the limits inside the scripts, so that their own message arrives first.
-    constexpr std::chrono::seconds timeout(150);
+    constexpr std::chrono::seconds timeout(300);
     ChildProcess child({.program = POSTROOM_SOURCE_DIR "/tests/servers/" + script,
                         .arguments = arguments,
                         .merge_stderr = true});

@@ -68,11 +68,46 @@ TEST(ClaimPacer, ANudgeClaimsAtOnceAndLooksAgainSoon) {
     EXPECT_EQ(p.next(start, 100).wait_until, start + 20ms);
 }
 
+// Whether a claim follows a ring at once depends on what the claim before it found, and when.
+TEST(ClaimPacer, ARingSoonAfterAClaimThatFoundLittleWaitsUntilItHasRested) {
+    struct Case {
+        std::size_t got;     // of 50
+        std::size_t useful;  // of those
+        Duration rung_after;
+        Duration claims_after;  // since the claim before
+    };
+    for (const Case& c : {Case{0, 0, 0ms, 2ms}, Case{0, 0, 1ms, 2ms}, Case{1, 1, 1ms, 2ms},
+                          Case{49, 49, 1ms, 2ms}, Case{50, 0, 1ms, 2ms}, Case{0, 0, 2ms, 2ms},
+                          Case{1, 1, 10ms, 10ms}, Case{50, 50, 0ms, 0ms}}) {
+        ClaimPacer p = pacer();
+        p.claimed(start, 50, c.got, c.useful);
+        p.rung();
+        p.rung();
+        const Instant rung_at = start + c.rung_after;
+        const ClaimPacer::Step step = p.next(rung_at, 100);
+        EXPECT_EQ(step.wait_until - start, c.claims_after) << c.got << ", " << c.useful;
+        EXPECT_EQ(step.claim_count, rung_at < start + c.claims_after ? 0U : 50U);
+        EXPECT_EQ(p.next(start + c.claims_after, 100).claim_count, 50U);
+    }
+}
+
+TEST(ClaimPacer, ARingAfterALongSilenceClaimsAtOnceAndLooksAgainSoon) {
+    ClaimPacer p = pacer();
+    p.rung();
+    EXPECT_EQ(p.next(start, 100).claim_count, 50U);
+    for (int i = 0; i < 8; ++i) p.claimed(start, 50, 0, 0);
+    p.rung();
+    EXPECT_EQ(p.next(start + 1s, 100).claim_count, 50U);
+    p.claimed(start + 1s, 50, 0, 0);
+    EXPECT_EQ(p.next(start + 1s, 100).wait_until, start + 1s + 20ms);
+}
+
 TEST(ClaimPacer, FailuresBackOffAndAreNotHurriedByNudges) {
     ClaimPacer p = pacer();
     p.failed(start);
     EXPECT_EQ(p.next(start, 100).wait_until, start + 100ms);
     p.nudged();
+    p.rung();
     EXPECT_EQ(p.next(start, 100).claim_count, 0U);
     p.failed(start);
     EXPECT_EQ(p.next(start, 100).wait_until, start + 200ms);

@@ -43,6 +43,26 @@ TEST_F(SettlerTest, AnOutcomeWaitsForOthersButNotForLong) {
     EXPECT_TRUE(settler.empty());
 }
 
+TEST_F(SettlerTest, AnOutcomeThatSomebodyWaitsForIsDueSoonerAndTakesTheOthersWithIt) {
+    Settler patient{{.batch = 3, .delay = 20ms, .hurried_delay = 2ms}};
+    patient.add(outcome(1), start);
+    EXPECT_EQ(patient.next_due(), start + 20ms);
+    patient.add(outcome(2), start + 1ms, /*hurried=*/true);
+    EXPECT_EQ(patient.next_due(), start + 3ms);
+    EXPECT_THAT(seqs(patient.take(start + 3ms, false)), ElementsAre(1, 2));
+    patient.add(outcome(3), start + 4ms);
+    EXPECT_EQ(patient.next_due(), start + 24ms);
+    patient.hurry(start + 5ms);
+    EXPECT_EQ(patient.next_due(), start + 5ms);
+}
+
+TEST_F(SettlerTest, WhatIsLeftOfAFullBatchKeepsItsTime) {
+    for (std::uint64_t seq = 1; seq <= 3; ++seq) settler.add(outcome(seq), start);
+    settler.add(outcome(4), start + 1ms);
+    settler.take(start + 1ms, false);
+    EXPECT_EQ(settler.next_due(), start + 3ms);
+}
+
 TEST_F(SettlerTest, AFullBatchIsDueAtOnceAndNoLargerThanThat) {
     for (std::uint64_t seq = 1; seq <= 4; ++seq) settler.add(outcome(seq), start);
     EXPECT_THAT(seqs(settler.take(start, false)), ElementsAre(1, 2, 3));

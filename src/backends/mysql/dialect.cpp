@@ -68,20 +68,6 @@ std::string find_in(std::string_view view) {
     return fmt::format("SELECT {} FROM {{{}}}", sql::message_columns, view);
 }
 
-constexpr const char* these_seqs =
-    "(SELECT j.seq FROM JSON_TABLE(:seqs, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS j) AS s";
-
-std::string hold_in(std::string_view table, std::string_view condition) {
-    return fmt::format(
-        "INSERT INTO {{lease}} (seq, lease_id, locked_until, owner) "
-        "SELECT m.seq, :lease_id, UTC_TIMESTAMP(6) + INTERVAL :lease_us MICROSECOND, :owner "
-        "FROM {} STRAIGHT_JOIN {} AS m ON m.seq = s.seq "
-        "LEFT JOIN {{lease}} AS l ON l.seq = m.seq "
-        "WHERE l.seq IS NULL AND m.nonce IN (SELECT n.nonce FROM JSON_TABLE(:nonces, '$[*]' "
-        "COLUMNS (nonce BIGINT PATH '$')) AS n){}",
-        these_seqs, table, condition);
-}
-
 // The rules are in the procedures; these are their calls.
 sql::QueueTexts queue_texts(Queue queue) {
     const bool outbox = queue == Queue::outbox;
@@ -96,15 +82,8 @@ sql::QueueTexts queue_texts(Queue queue) {
         .extend = one("CALL {do_extend}(:seqs, :nonces, :lease_id, :owner, :lease_us)"),
         .reap = one("CALL {do_reap}(:limit)"),
         .redrive = one("CALL {do_redrive}(:seqs, :nonces)"),
-        .hold = {.statements =
-                     {"SELECT 0 FROM {gate} WHERE name = 'claim' FOR UPDATE",
-                      fmt::format(
-                          "DELETE l FROM {} STRAIGHT_JOIN {{lease}} AS l FORCE INDEX "
-                          "(PRIMARY) ON l.seq = s.seq WHERE l.locked_until <= UTC_TIMESTAMP(6)",
-                          these_seqs),
-                      hold_in("{live}", " AND COALESCE(m.born_until <= UTC_TIMESTAMP(6), 1)"),
-                      hold_in("{waiting}", "")},
-                 .separate = false},
+        .hold = {.statements = {"CALL {do_hold}(:seqs, :nonces, :lease_id, :owner, :lease_us)"},
+                 .separate = true},
         .purge = one("CALL {do_purge}(:older_us, :window_us, :batch)"),
         .counts = one(outbox ? outbox_counts() : inbox_counts()),
         .claimable_in = {},

@@ -55,16 +55,6 @@ constexpr const char* blocking_text = R"(seq = ANY (ARRAY(
              WHERE n.ordering_key = b.ordering_key AND n.seq > b.seq AND NOT n.frees_key AND n.state = 0
              ORDER BY n.seq LIMIT 1) IS NOT NULL)))";
 
-std::string hold_text(std::string_view table, std::string_view condition) {
-    return fmt::format(
-        "INSERT INTO {{lease}} (seq, lease_id, locked_until, owner) "
-        "SELECT m.seq, :lease_id::bigint, "
-        "clock_timestamp() + :lease_us::bigint * interval '1 microsecond', :owner::uuid "
-        "FROM {} m WHERE m.seq = ANY (:seqs::bigint[]) AND m.nonce = ANY (:nonces::bigint[]) {} "
-        "AND (SELECT l.seq FROM {{lease}} l WHERE l.seq = m.seq) IS NULL",
-        table, condition);
-}
-
 sql::QueueTexts queue_texts() {
     sql::QueueTexts t;
     // The function's own result is no message row: its number of leases goes unseen. The second
@@ -94,13 +84,9 @@ sql::QueueTexts queue_texts() {
             ":lease_us::bigint)");
     t.reap = one("SELECT {do_reap}(:limit::bigint)");
     t.redrive = one("SELECT {do_redrive}(:seqs::bigint[], :nonces::bigint[])");
-    // A statement of its own for the lock: those behind it see what the claims before committed.
-    t.hold = {
-        .statements = {"SELECT pg_advisory_xact_lock(hashtextextended('postroom claim {lock}', 0))",
-                       "DELETE FROM {lease} l WHERE l.seq = ANY (:seqs::bigint[]) "
-                       "AND l.locked_until <= clock_timestamp()",
-                       hold_text("{live}", "AND coalesce(m.born_until <= clock_timestamp(), true)"),
-                       hold_text("{waiting}", "")}};
+    t.hold =
+        one("SELECT * FROM {do_hold}(:seqs::bigint[], :nonces::bigint[], :lease_id::bigint, "
+            ":owner::uuid, :lease_us::bigint)");
     t.purge =
         one("SELECT purged, busy FROM {do_purge}(:older_us::bigint, :window_us::bigint, "
             ":batch::bigint)");

@@ -22,7 +22,7 @@ namespace postroom::postgres {
 struct DoorbellLimits {
     // One NOTIFY in this time at most. Further rings are dropped, not kept: who was woken looks
     // again soon, and polls.
-    std::chrono::milliseconds ring_interval{20};
+    std::chrono::milliseconds ring_interval{2};
     // Between the beginnings of two attempts to connect.
     std::chrono::milliseconds connect_interval{1000};
     // How long a ring() lasts at most while it connects; the next one goes on with it.

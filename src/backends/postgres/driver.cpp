@@ -5,8 +5,8 @@
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
-#include "backends/postgres/encoding.hpp"
 #include "backends/postgres/errors.hpp"
 #include "backends/postgres/pipeline.hpp"
 
@@ -71,7 +71,8 @@ void OwnConnection::exchange(sql::Bracket bracket, std::span<const sql::Call> ca
     const bool explicit_transaction = own && calls.size() > 1;
     try {
         Pipeline pipeline(*this, on_row);
-        if (explicit_transaction) pipeline.send_command(begin_statement);
+        if (explicit_transaction || std::exchange(begins_, false))
+            pipeline.send_command(begin_statement);
         for (std::size_t i = 0; i < calls.size(); ++i) {
             pipeline.send(i, calls[i]);
             if (bracket == sql::Bracket::separate) pipeline.send_sync(true);
@@ -92,9 +93,15 @@ Result OwnConnection::simple(const char* sql, ErrorKind when_broken) {
     return result;
 }
 
-void OwnConnection::begin() { simple(begin_statement, ErrorKind::unavailable); }
+void OwnConnection::begin() { begins_ = true; }
+
+PGconn* OwnConnection::handle() {
+    if (std::exchange(begins_, false)) simple(begin_statement, ErrorKind::unavailable);
+    return native();
+}
 
 void OwnConnection::commit() {
+    if (std::exchange(begins_, false)) return;
     const Result result = [this] {
         try {
             return simple("COMMIT", ErrorKind::outcome_unknown);
@@ -110,24 +117,30 @@ void OwnConnection::commit() {
     }
 }
 
-void OwnConnection::rollback() { simple("ROLLBACK", ErrorKind::unavailable); }
+void OwnConnection::rollback() {
+    if (!std::exchange(begins_, false)) simple("ROLLBACK", ErrorKind::unavailable);
+}
 
 bool OwnConnection::in_transaction() const {
+    if (begins_) return true;
     const PGTransactionStatusType status = PQtransactionStatus(connection_.get());
     return status == PQTRANS_INTRANS || status == PQTRANS_INERROR || status == PQTRANS_ACTIVE;
 }
 
 SqlRows OwnConnection::execute(const SqlStatement& statement) {
+    // What it refuses is refused before anything is sent.
     const ParamList params(statement.params);
-    const Result result(PQexecParams(connection_.get(), statement.sql.c_str(), params.count(),
-                                     nullptr, params.values(), params.lengths(), params.formats(),
-                                     text_results));
-    if (PQstatus(connection_.get()) != CONNECTION_OK) broken_ = true;
-    check(*connection_, result.get(), ErrorKind::unavailable);
-    return text_rows(*result);
+    const sql::OnRow no_calls;
+    Pipeline pipeline(*this, no_calls);
+    if (std::exchange(begins_, false)) pipeline.send_command(begin_statement);
+    pipeline.send(statement.sql, params);
+    pipeline.send_sync(false);
+    pipeline.finish();
+    return pipeline.take_rows();
 }
 
 void OwnConnection::execute_script(const std::string& script) {
+    handle();
     simple(script.c_str(), in_transaction() ? ErrorKind::unavailable : ErrorKind::outcome_unknown);
 }
 

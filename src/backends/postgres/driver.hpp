@@ -3,12 +3,11 @@
 
 #include <libpq-fe.h>
 
-#include <cstdint>
 #include <memory>
 #include <string>
-#include <unordered_map>
 
 #include "backends/postgres/conninfo.hpp"
+#include "backends/postgres/prepared.hpp"
 #include "backends/postgres/result.hpp"
 #include "postroom/error.hpp"
 #include "sql/connection.hpp"
@@ -19,7 +18,8 @@ struct CloseConnection {
     void operator()(PGconn* connection) const { PQfinish(connection); }
 };
 
-// A connection of our own. Statements travel in pipelines: one round trip for a whole unit.
+// A connection of our own. Statements travel in pipelines: one round trip for a whole unit. BEGIN
+// travels with the first statement of its transaction.
 //
 // In `pooled` mode nothing outlives a transaction: no prepared statements, no settings.
 class OwnConnection final : public sql::Connection {
@@ -39,10 +39,13 @@ public:
     void execute_script(const std::string& script) override;
     bool healthy() const override;
 
-    PGconn* native() const { return connection_.get(); }
+    // For whoever uses libpq on it: a transaction that was begun is open on the server.
+    PGconn* handle();
 
 private:
     OwnConnection(PGconn* connection, bool pooled) : connection_(connection), pooled_(pooled) {}
+
+    PGconn* native() const { return connection_.get(); }
 
     // Sends the calls in one pipeline and reads all answers.
     void exchange(sql::Bracket bracket, std::span<const sql::Call> calls, const sql::OnRow& on_row);
@@ -55,8 +58,8 @@ private:
     const std::unique_ptr<PGconn, CloseConnection> connection_;
     const bool pooled_;
     bool broken_ = false;
-    std::unordered_map<std::string, std::string> prepared_;  // text to name
-    std::uint64_t prepared_count_ = 0;                       // names are never used twice
+    bool begins_ = false;  // BEGIN is still to be sent
+    PreparedStatements prepared_;
 };
 
 // A connection of the caller, in the caller's transaction. Unnamed statements one by one; nothing

@@ -13,6 +13,7 @@ namespace {
 
 constexpr int text_format = 0;
 constexpr int binary_format = 1;
+constexpr std::size_t params_max = 65'535;
 
 // Object ids of the built-in types, which never change.
 constexpr std::int32_t bytea_oid = 17;
@@ -119,11 +120,25 @@ struct Encoder {
 
 std::string encode(const sql::Value& value) { return std::visit(Encoder{}, value); }
 
+void ParamList::reserve(std::size_t count) {
+    encoded_.reserve(count);
+    pointers_.reserve(count);
+    lengths_.reserve(count);
+    formats_.reserve(count);
+}
+
 ParamList::ParamList(const sql::Call& call) {
+    reserve(call.statement->names.size());
     for (const std::string& name : call.statement->names) add(call.params->at(name));
 }
 
 ParamList::ParamList(const std::vector<SqlValue>& values) {
+    if (values.size() > params_max) {
+        throw Error(ErrorKind::misuse,
+                    fmt::format("{} parameters, PostgreSQL takes at most {} in one statement",
+                                values.size(), params_max));
+    }
+    reserve(values.size());
     for (const SqlValue& value : values) {
         if (const auto* integer = std::get_if<std::int64_t>(&value)) {
             add_bytes(encoded_.emplace_back(std::to_string(*integer)), text_format);
@@ -155,6 +170,7 @@ void ParamList::add_bytes(std::string_view bytes, int format) {
     pointers_.push_back(bytes.data() == nullptr ? "" : bytes.data());
     lengths_.push_back(checked_size(bytes.size()));
     formats_.push_back(format);
+    size_ += bytes.size();
 }
 
 void ParamList::add_null() {

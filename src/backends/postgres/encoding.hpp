@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,20 +29,23 @@ public:
     // The parameters that the statement of `call` names.
     explicit ParamList(const sql::Call& call);
     // A statement of the user: numbers and text in text form, so that the server may take them for
-    // any type.
+    // any type. Throws Error{misuse} when there are more than the protocol can count.
     explicit ParamList(const std::vector<SqlValue>& values);
 
     int count() const { return static_cast<int>(pointers_.size()); }
+    std::size_t size() const { return size_; }  // of all values, in bytes
     const char* const* values() const { return pointers_.data(); }
     const int* lengths() const { return lengths_.data(); }
     const int* formats() const { return formats_.data(); }
 
 private:
+    void reserve(std::size_t count);
     void add(const sql::Value& value);
     void add_bytes(std::string_view bytes, int format);
     void add_null();
 
-    std::deque<std::string> encoded_;
+    std::size_t size_ = 0;
+    std::vector<std::string> encoded_;  // never grows beyond what was reserved: it is pointed at
     std::vector<const char*> pointers_;
     std::vector<int> lengths_;
     std::vector<int> formats_;

@@ -4,19 +4,40 @@
 
 #include <cstring>
 
-#include "backends/postgres/encoding.hpp"
 #include "backends/postgres/errors.hpp"
 
 namespace postroom::postgres {
 
 namespace {
 
-constexpr std::size_t prepared_max = 200;  // further statements are parsed each time
+constexpr std::size_t flush_size = 65'536;  // what is queued before it is sent
+
+// Rather than a command such as SET, which nobody repeats for long.
+bool changes_rows(PGresult& result) {
+    const std::string_view tag = PQcmdStatus(&result);
+    return tag.starts_with("INSERT") || tag.starts_with("UPDATE") || tag.starts_with("DELETE");
+}
+
+// A plan kept from before a migration, or statements that a DISCARD took away: a fresh connection
+// has none of them.
+bool names_are_stale(std::string_view state) {
+    return state == "0A000" || state == "26000" || state == "42P05";
+}
+
+// The user may have worked on the native handle.
+void require_idle(const PGconn* connection) {
+    if (PQpipelineStatus(connection) != PQ_PIPELINE_OFF)
+        throw Error(ErrorKind::misuse, "the connection was left in pipeline mode");
+    if (PQtransactionStatus(connection) == PQTRANS_ACTIVE)
+        throw Error(ErrorKind::misuse,
+                    "the connection is busy: read all results of the statement before this one");
+}
 
 }  // namespace
 
 Pipeline::Pipeline(OwnConnection& owner, const sql::OnRow& on_row)
     : owner_(owner), connection_(owner.native()), on_row_(on_row) {
+    require_idle(connection_);
     if (PQenterPipelineMode(connection_) != 1) {
         owner_.broken_ = true;
         throw broken_connection(*connection_, ErrorKind::unavailable);
@@ -31,48 +52,56 @@ Pipeline::~Pipeline() {
 void Pipeline::send_command(const char* sql) {
     require(
         PQsendQueryParams(connection_, sql, 0, nullptr, nullptr, nullptr, nullptr, binary_results));
-    steps_.push_back({.kind = Kind::command, .call = 0, .sql = {}});
+    steps_.push_back({.kind = Kind::command});
 }
 
 void Pipeline::send_commit() {
     require(PQsendQueryParams(connection_, "COMMIT", 0, nullptr, nullptr, nullptr, nullptr,
                               binary_results));
-    steps_.push_back({.kind = Kind::commit, .call = 0, .sql = {}});
+    steps_.push_back({.kind = Kind::commit});
     commit_sent_ = true;
 }
 
-void Pipeline::prepare(const std::string& name, const std::string& sql) {
-    require(PQsendPrepare(connection_, name.c_str(), sql.c_str(), 0, nullptr));
-    steps_.push_back({.kind = Kind::prepare, .call = 0, .sql = sql});
+const std::string* Pipeline::prepare(const std::string& sql, bool of_user) {
+    const std::string* const name = owner_.prepared_.add(sql);
+    if (name == nullptr) return nullptr;
+    require(PQsendPrepare(connection_, name->c_str(), sql.c_str(), 0, nullptr));
+    steps_.push_back({.kind = Kind::prepare, .sql = &sql, .of_user = of_user});
+    return name;
 }
 
 void Pipeline::send(std::size_t index, const sql::Call& call) {
     const std::string& sql = call.statement->sql;
     const ParamList params(call);
-    auto found = owner_.prepared_.find(sql);
-    if (found == owner_.prepared_.end() && !owner_.pooled_ &&
-        owner_.prepared_.size() < prepared_max) {
-        found =
-            owner_.prepared_.emplace(sql, "postroom_" + std::to_string(owner_.prepared_count_++))
-                .first;
-        prepare(found->second, sql);
-    }
-    if (found != owner_.prepared_.end()) {
-        require(PQsendQueryPrepared(connection_, found->second.c_str(), params.count(),
-                                    params.values(), params.lengths(), params.formats(),
-                                    binary_results));
+    const std::string* name = owner_.prepared_.find(sql);
+    if (name == nullptr && !owner_.pooled_) name = prepare(sql, false);
+    send(sql, name, params, binary_results);
+    steps_.push_back({.kind = Kind::call, .call = index});
+}
+
+void Pipeline::send(const std::string& sql, const ParamList& params) {
+    const std::string* name = owner_.prepared_.find(sql);
+    if (name == nullptr && owner_.prepared_.repeated(sql)) name = prepare(sql, true);
+    send(sql, name, params, text_results);
+    steps_.push_back({.kind = Kind::statement, .sql = &sql, .of_user = true});
+}
+
+void Pipeline::send(const std::string& sql, const std::string* name, const ParamList& params,
+                    int format) {
+    if (name != nullptr) {
+        require(PQsendQueryPrepared(connection_, name->c_str(), params.count(), params.values(),
+                                    params.lengths(), params.formats(), format));
     } else {
         require(PQsendQueryParams(connection_, sql.c_str(), params.count(), nullptr,
-                                  params.values(), params.lengths(), params.formats(),
-                                  binary_results));
+                                  params.values(), params.lengths(), params.formats(), format));
     }
-    steps_.push_back({.kind = Kind::call, .call = index, .sql = {}});
-    flush();
+    unsent_ += sql.size() + params.size();
+    if (unsent_ >= flush_size) flush();
 }
 
 void Pipeline::send_sync(bool commits) {
     require(PQpipelineSync(connection_));
-    steps_.push_back({.kind = Kind::sync, .call = 0, .sql = {}});
+    steps_.push_back({.kind = Kind::sync});
     commit_sent_ = commit_sent_ || commits;
 }
 
@@ -83,7 +112,10 @@ void Pipeline::require(int sent) {
 void Pipeline::flush() {
     for (;;) {
         const int state = PQflush(connection_);
-        if (state == 0) return;
+        if (state == 0) {
+            unsent_ = 0;
+            return;
+        }
         if (state < 0) throw_broken();
         pollfd socket{.fd = PQsocket(connection_), .events = POLLIN | POLLOUT, .revents = 0};
         ::poll(&socket, 1, -1);
@@ -117,8 +149,14 @@ void Pipeline::handle(const Step& step, PGresult& result) {
         case PGRES_TUPLES_OK:
         case PGRES_SINGLE_TUPLE:
             if (step.kind == Kind::call && !error_) give_rows(step.call, result);
+            if (step.kind == Kind::statement) rows_ = text_rows(result);
+            return;
+        case PGRES_EMPTY_QUERY:
             return;
         case PGRES_COMMAND_OK:
+            if (step.kind == Kind::statement && !owner_.pooled_ && changes_rows(result) &&
+                owner_.prepared_.find(*step.sql) == nullptr)
+                owner_.prepared_.ran(*step.sql);
             // A transaction that failed earlier answers a commit with a rollback.
             if (step.kind == Kind::commit && std::strcmp(PQcmdStatus(&result), "COMMIT") != 0) {
                 note(std::make_exception_ptr(
@@ -129,12 +167,12 @@ void Pipeline::handle(const Step& step, PGresult& result) {
             return;
         case PGRES_PIPELINE_ABORTED:
             // Not executed, because of the error before.
-            if (step.kind == Kind::prepare) owner_.prepared_.erase(step.sql);
+            if (step.kind == Kind::prepare) owner_.prepared_.forget(*step.sql);
             return;
         default:
             break;
     }
-    if (step.kind == Kind::prepare) owner_.prepared_.erase(step.sql);
+    if (step.sql != nullptr) owner_.prepared_.failed(*step.sql);
     if (sqlstate_of(&result).empty()) throw_broken();
     Error error = server_error(result);
     // The server answers at the end of the pipeline, so a lost connection may be told in an earlier
@@ -146,10 +184,7 @@ void Pipeline::handle(const Step& step, PGresult& result) {
         error = Error(ErrorKind::outcome_unknown, error.what());
     }
     note(std::make_exception_ptr(error));
-    // A plan kept from before a migration, or statements that a DISCARD took away: a fresh
-    // connection has none.
-    const std::string state(sqlstate_of(&result));
-    if (state == "0A000" || state == "26000" || state == "42P05") owner_.broken_ = true;
+    if (!step.of_user && names_are_stale(sqlstate_of(&result))) owner_.broken_ = true;
 }
 
 void Pipeline::give_rows(std::size_t call, const PGresult& result) {

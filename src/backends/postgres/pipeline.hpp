@@ -1,22 +1,26 @@
 // Pipeline: one exchange with the server: everything is sent, then everything is read.
 //
-// While sending, what the server already answers is taken in, so that neither side waits for the
-// other with full buffers. Errors are kept until the exchange has ended; then the first is thrown.
+// While much is sent, what the server already answers is taken in, so that neither side waits for
+// the other with full buffers. Errors are kept until the exchange has ended; then the first is
+// thrown.
 #pragma once
 
 #include <libpq-fe.h>
 
 #include <exception>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backends/postgres/driver.hpp"
+#include "backends/postgres/encoding.hpp"
 
 namespace postroom::postgres {
 
 class Pipeline {
 public:
-    // Enters pipeline mode; the destructor leaves it.
+    // Enters pipeline mode; the destructor leaves it. Throws Error{misuse} when the user has left
+    // something unfinished on the connection.
     Pipeline(OwnConnection& owner, const sql::OnRow& on_row);
     ~Pipeline();
     Pipeline(const Pipeline&) = delete;
@@ -26,6 +30,8 @@ public:
     // As send_command; from here on a lost connection leaves the outcome open.
     void send_commit();
     void send(std::size_t index, const sql::Call& call);
+    // A statement of the user with its parameters; see take_rows().
+    void send(const std::string& sql, const ParamList& params);
     // Ends a unit that succeeds or fails as a whole. `commits`: the server commits an implicit
     // transaction here.
     void send_sync(bool commits);
@@ -33,17 +39,23 @@ public:
     // Reads all answers, then throws the first error.
     void finish();
 
+    // Of the user's statement, in text form.
+    SqlRows take_rows() { return std::move(rows_); }
+
 private:
-    enum class Kind { prepare, command, commit, call, sync };
+    enum class Kind { prepare, command, commit, call, statement, sync };
     struct Step {
         Kind kind;
         std::size_t call = 0;
-        std::string sql;  // prepare: its text
+        const std::string* sql = nullptr;  // prepare, statement: its text
+        bool of_user = false;
     };
 
     void require(int sent);
     void flush();
-    void prepare(const std::string& name, const std::string& sql);
+    void send(const std::string& sql, const std::string* name, const ParamList& params, int format);
+    // The name of a text that the server knows from here on; nullptr: it is parsed each time.
+    const std::string* prepare(const std::string& sql, bool of_user);
     void read(const Step& step);
     void handle(const Step& step, PGresult& result);
     void give_rows(std::size_t call, const PGresult& result);
@@ -54,6 +66,8 @@ private:
     PGconn* const connection_;
     const sql::OnRow& on_row_;
     std::vector<Step> steps_;
+    SqlRows rows_;
+    std::size_t unsent_ = 0;  // bytes of parameters since the last flush
     bool commit_sent_ = false;
     std::exception_ptr error_;
 };

@@ -43,12 +43,12 @@ std::unique_ptr<Schema> open_schema_url(const std::string& url, const OpenOption
 }
 
 pg_conn* handle(Transaction& tx) {
-    const auto* const connection = dynamic_cast<OwnConnection*>(sql::connection_of(tx));
+    auto* const connection = dynamic_cast<OwnConnection*>(sql::connection_of(tx));
     if (connection == nullptr) {
         throw Error(ErrorKind::misuse,
                     "handle: the transaction does not belong to a PostgreSQL store");
     }
-    return connection->native();
+    return connection->handle();
 }
 
 std::unique_ptr<TxContext> borrow(pg_conn* connection) {

@@ -128,6 +128,10 @@ void Driver::run_joined(const Statements& statements, std::span<const sql::Call>
     simple("RELEASE postroom_unit");
 }
 
+void Driver::run_open(std::span<const sql::Call> calls, const sql::OnRow& on_row) {
+    guarded([&] { run_all(prepare(calls), calls, on_row); });
+}
+
 void Driver::begin() {
     guarded([&] { simple("BEGIN IMMEDIATE"); });
 }

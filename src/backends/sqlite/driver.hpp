@@ -25,6 +25,7 @@ public:
     // transaction.
     void run(sql::Bracket bracket, std::span<const sql::Call> calls,
              const sql::OnRow& on_row) override;
+    void run_open(std::span<const sql::Call> calls, const sql::OnRow& on_row) override;
     void begin() override;
     void commit() override;
     void rollback() override;

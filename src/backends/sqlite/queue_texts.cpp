@@ -1,4 +1,6 @@
 // The verbs that both queues share, but for claim and reap.
+#include <fmt/format.h>
+
 #include "backends/sqlite/dialect.hpp"
 #include "backends/sqlite/fragments.hpp"
 #include "sql/message_row.hpp"
@@ -13,53 +15,75 @@ constexpr std::string_view owner_text =
     "substr(hex(:owner), 13, 4) || '-' "
     "|| substr(hex(:owner), 17, 4) || '-' || substr(hex(:owner), 21))";
 
-// What is left to do when the leased messages of an ack have gone.
-constexpr std::string_view remove_leases =
-    R"(DELETE FROM {lease}
-       WHERE seq IN (SELECT value FROM json_each(:seqs)) AND lease_id = :lease_id
-         AND NOT EXISTS (SELECT 1 FROM {live} AS m WHERE m.seq = {lease}.seq)
-         AND NOT EXISTS (SELECT 1 FROM {waiting} AS m WHERE m.seq = {lease}.seq))";
+// Which messages an ack means: many of one lease, or one. In place of RETURNING, which is dear
+// where a statement finds one row at most, comes a question for what the statement before has
+// changed.
+struct AckForm {
+    std::string_view messages;  // the message m is among them
+    std::string_view leases;    // the lease is of one of them
+    std::string_view end;       // of a statement whose rows are wanted
+    std::string_view question;  // asked behind it, if any
+};
 
-constexpr std::string_view remove_live =
-    "DELETE FROM {live} AS m WHERE @these AND @live_held RETURNING seq";
-constexpr std::string_view remove_waiting =
-    "DELETE FROM {waiting} AS m WHERE @these AND @held RETURNING seq";
+constexpr AckForm ack_many{.messages = "@these",
+                           .leases = "seq IN (SELECT value FROM json_each(:seqs))",
+                           .end = " RETURNING seq",
+                           .question = ""};
+constexpr AckForm ack_single{.messages = "m.seq = :seq AND m.nonce = :nonce",
+                             .leases = "seq = :seq",
+                             .end = "",
+                             .question = "SELECT :seq WHERE changes() > 0"};
 
-sql::UnitText outbox_ack() {
-    // OR REPLACE: a number that a doctored file gave out twice must not keep a delivery from being
-    // noted.
-    const auto history = [](std::string_view table, std::string_view counts,
-                            std::string_view held) {
-        return weave(
-            std::string("INSERT OR REPLACE INTO {done} (seq, @message, processed_at, processed_by, "
-                        "retry_count, lost_count) SELECT m.seq, @message, @now, ")
-                .append(owner_text)
-                .append(", ")
-                .append(counts)
-                .append(" FROM ")
-                .append(table)
-                .append(" AS m WHERE :keep_history <> 0 AND @these AND ")
-                .append(held));
+// The end of an ack: the messages go, and the leases of those that have gone.
+void remove_acked(std::vector<std::string>& out, const AckForm& form) {
+    const auto remove = [&](std::string_view from, std::string_view held) {
+        out.push_back(weave(fmt::format("DELETE FROM {} AS m WHERE {} AND {}{}", from,
+                                        form.messages, held, form.end)));
+        if (!form.question.empty()) out.emplace_back(form.question);
     };
-    return {.statements = {history("{live}", "0, 0", "@live_held"),
-                           history("{waiting}", "m.retry_count, m.lost_count", "@held"),
-                           weave(remove_live), weave(remove_waiting), weave(remove_leases)}};
+    remove("{live}", "@live_held");
+    remove("{waiting}", "@held");
+    out.push_back(
+        fmt::format("DELETE FROM {{lease}} WHERE {} AND lease_id = :lease_id "
+                    "AND NOT EXISTS (SELECT 1 FROM {{live}} AS m WHERE m.seq = {{lease}}.seq) "
+                    "AND NOT EXISTS (SELECT 1 FROM {{waiting}} AS m WHERE m.seq = {{lease}}.seq)",
+                    form.leases));
 }
 
-sql::UnitText inbox_ack() {
-    // A statement for each table: over a union SQLite would read all keys.
-    const auto finish = [](std::string_view held) {
+sql::UnitText outbox_ack(const AckForm& form, bool history) {
+    // OR REPLACE: a number that a doctored file gave out twice must not keep a delivery from being
+    // noted.
+    const auto keep = [&](std::string_view table, std::string_view counts, std::string_view held) {
         return weave(
-            std::string("UPDATE {key} SET state = 2, seq = NULL, nonce = NULL, last_error = NULL, "
-                        "processed_at = @now, processed_by = ")
-                .append(owner_text)
-                .append(" WHERE (source, message_id) IN (SELECT m.source, m.message_id FROM ")
-                .append(held)
-                .append(")"));
+            fmt::format("INSERT OR REPLACE INTO {{done}} (seq, @message, processed_at, "
+                        "processed_by, retry_count, lost_count) "
+                        "SELECT m.seq, @message, @now, {}, {} FROM {} AS m "
+                        "WHERE :keep_history <> 0 AND {} AND {}",
+                        owner_text, counts, table, form.messages, held));
     };
-    return {.statements = {finish("{live} AS m WHERE @these AND @live_held"),
-                           finish("{waiting} AS m WHERE @these AND @held"), weave(remove_live),
-                           weave(remove_waiting), weave(remove_leases)}};
+    sql::UnitText unit;
+    if (history) {
+        unit.statements = {keep("{live}", "0, 0", "@live_held"),
+                           keep("{waiting}", "m.retry_count, m.lost_count", "@held")};
+    }
+    remove_acked(unit.statements, form);
+    return unit;
+}
+
+sql::UnitText inbox_ack(const AckForm& form) {
+    // A statement for each table: over a union SQLite would read all keys.
+    const auto finish = [&](std::string_view table, std::string_view held) {
+        return weave(
+            fmt::format("UPDATE {{key}} SET state = 2, seq = NULL, nonce = NULL, last_error = "
+                        "NULL, processed_at = @now, processed_by = {} "
+                        "WHERE (source, message_id) IN ("
+                        "SELECT m.source, m.message_id FROM {} AS m WHERE {} AND {})",
+                        owner_text, table, form.messages, held));
+    };
+    sql::UnitText unit{
+        .statements = {finish("{live}", "@live_held"), finish("{waiting}", "@held")}};
+    remove_acked(unit.statements, form);
+    return unit;
 }
 
 // The end of retry and fail: the message waits now, and nobody holds it any more.
@@ -163,7 +187,7 @@ sql::UnitText hold() {
         return weave(std::string("INSERT INTO {lease} (seq, lease_id, locked_until, owner) "
                                  "SELECT m.seq, :lease_id, @now + :lease_us, :owner FROM ")
                          .append(from)
-                         .append(" AND @these AND @free"));
+                         .append(" AND @these AND @free RETURNING seq"));
     };
     return {.statements = {
                 weave("DELETE FROM {lease} WHERE seq IN (SELECT value FROM json_each(:seqs)) "
@@ -235,7 +259,8 @@ sql::UnitText counts(Queue queue) {
 
 // Each of them is the first entry of an index. A live message is claimable, or leased to somebody
 // who is at work: either way a claim is soon due. The answer has to stand until the file changes
-// again, so a writer whose commit is on its way is waited for.
+// again, so a writer whose commit is on its way is waited for. One that begins later changes the
+// file.
 constexpr std::string_view claimable_in = R"(SELECT
     CASE WHEN EXISTS (SELECT 1 FROM {live}) THEN 0 ELSE max(0, min(at) - @now) END
     FROM (SELECT min(available_at) AS at FROM {waiting} INDEXED BY {waiting_due}
@@ -262,7 +287,9 @@ constexpr std::string_view blocking = R"(seq IN (
 sql::QueueTexts queue_texts(Queue queue) {
     const bool outbox = queue == Queue::outbox;
     return {.claim = claim_text(queue),
-            .ack = outbox ? outbox_ack() : inbox_ack(),
+            .ack = outbox ? outbox_ack(ack_many, true) : inbox_ack(ack_many),
+            .ack_one = outbox ? outbox_ack(ack_single, false) : inbox_ack(ack_single),
+            .ack_one_kept = outbox ? outbox_ack(ack_single, true) : inbox_ack(ack_single),
             .retry = retry(queue),
             .fail = fail(queue),
             .extend = extend(),
@@ -271,7 +298,7 @@ sql::QueueTexts queue_texts(Queue queue) {
             .hold = hold(),
             .purge = outbox ? outbox_purge() : inbox_purge(),
             .counts = counts(queue),
-            .claimable_in = {.statements = {"BEGIN IMMEDIATE", weave(claimable_in), "COMMIT"},
+            .claimable_in = {.statements = {"BEGIN IMMEDIATE", "COMMIT", weave(claimable_in)},
                              .separate = true},
             .find = {std::string("SELECT ").append(sql::message_columns).append(" FROM {view}")},
             .blocking = std::string(blocking)};

@@ -23,7 +23,8 @@ sql::Backend make_backend(const std::string& path, const OpenOptions& options) {
             .doorbell = [path](const std::string&,
                                Doorbell::Forecast forecast) -> std::unique_ptr<Doorbell> {
                 return std::make_unique<FileDoorbell>(path, std::move(forecast));
-            }};
+            },
+            .group_commit = true};
 }
 
 // "sqlite:shop.db" and "sqlite:/var/lib/shop.db"; with an authority part, which must be empty,

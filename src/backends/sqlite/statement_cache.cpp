@@ -1,6 +1,16 @@
 #include "backends/sqlite/statement_cache.hpp"
 
+#include <algorithm>
+#include <functional>
+
 namespace postroom::sqlite {
+
+std::size_t StatementCache::Hash::operator()(std::string_view sql) const {
+    constexpr std::size_t end_bytes = 48;
+    const std::hash<std::string_view> hash;
+    const std::size_t end = std::min(sql.size(), end_bytes);
+    return hash(sql.substr(0, end)) ^ (hash(sql.substr(sql.size() - end)) + sql.size());
+}
 
 std::shared_ptr<Prepared> StatementCache::get(const std::string& sql) {
     if (const auto found = by_sql_.find(sql); found != by_sql_.end()) {

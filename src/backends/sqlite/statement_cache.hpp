@@ -33,10 +33,15 @@ private:
         std::shared_ptr<Prepared> prepared;
     };
 
+    // The texts are long, and their lengths and ends tell them apart.
+    struct Hash {
+        std::size_t operator()(std::string_view sql) const;
+    };
+
     sqlite3* const connection_;
     const std::size_t capacity_;
     std::list<Entry> entries_;  // the most recently used first
-    std::unordered_map<std::string_view, std::list<Entry>::iterator> by_sql_;
+    std::unordered_map<std::string_view, std::list<Entry>::iterator, Hash> by_sql_;
 };
 
 }  // namespace postroom::sqlite

@@ -7,8 +7,10 @@ namespace postroom::cli {
 
 Command adopt_command();  // of the group migrate
 Command backfill_command();
+Command bench_command();
 Command completion_command();
 Command config_command();
+Command demo_command();
 Command discard_command();
 Command doctor_command();
 Command enqueue_command();

@@ -109,7 +109,7 @@ void check_store(Findings& out, const Config& config, const daemon::StorePlan& p
         check_queue(out, *store, Queue::inbox);
         check_database(out, *store);
     } catch (const std::exception& error) {
-        out.add(plan.name, "store", Health::bad, error.what());
+        out.add(plan.name, "store", Health::bad, one_line(error.what()));
     }
 }
 

@@ -88,7 +88,7 @@ ExitCode enqueue_one(const Invocation& in) {
         throw Failure(ExitCode::input, error.what());
     }
     if (in.dry_run()) {
-        print("would enqueue 1 message\n");
+        print(in.json() ? "{\"would_enqueue\":1,\"dry_run\":true}\n" : "would enqueue 1 message\n");
         return ExitCode::ok;
     }
     const std::unique_ptr<Store> store = open_store_of(config, plan, Absent::create);

@@ -9,9 +9,10 @@ namespace {
 
 ExitCode run(const Invocation& in) {
     const std::string page = in.argument(0);
-    print(page == "cli"   ? cli_reference(command_tree())
-          : page == "man" ? man_page(command_tree())
-                          : config_reference());
+    print(page == "cli"          ? cli_reference(command_tree())
+          : page == "man"        ? man_page(command_tree())
+          : page == "man-config" ? config_man_page()
+                                 : config_reference());
     return ExitCode::ok;
 }
 
@@ -20,7 +21,9 @@ ExitCode run(const Invocation& in) {
 Command pages_command() {
     return {.name = "pages",
             .summary = "Print a page of the documentation that is read off the program itself.",
-            .arguments = {{.name = "PAGE", .what = "Which.", .choices = {"cli", "config", "man"}}},
+            .arguments = {{.name = "PAGE",
+                           .what = "Which.",
+                           .choices = {"cli", "config", "man", "man-config"}}},
             .reads_config = false,
             .hidden = true,
             .run = &run};

@@ -4,6 +4,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/failure.hpp"
+#include "cli/nearest.hpp"
 #include "cli/output/json.hpp"
 #include "cli/output/text.hpp"
 #include "cli/session.hpp"
@@ -12,6 +13,13 @@
 namespace postroom::cli {
 
 namespace {
+
+// A name that was mistyped is most likely near one that is paused.
+std::string not_paused(StoreControls& desk, const std::string& topic) {
+    std::vector<std::string> names;
+    for (const PausedTopic& paused : desk.paused_topics()) names.push_back(paused.topic);
+    return "is not paused" + printable(did_you_mean(topic, names));
+}
 
 ExitCode change(const Invocation& in, bool pause) {
     const std::string& topic = in.arguments().front();
@@ -38,7 +46,7 @@ ExitCode change(const Invocation& in, bool pause) {
                            .add("dry_run", in.dry_run())
                            .text());
         text += fmt::format("{}: '{}' {}{}\n", printable(store->id()), printable(topic),
-                            was == pause   ? (pause ? "is paused already" : "is not paused")
+                            was == pause   ? (pause ? "is paused already" : not_paused(desk, topic))
                             : in.dry_run() ? "would be "
                                            : "is ",
                             was == pause ? "" : (pause ? "paused" : "resumed"));

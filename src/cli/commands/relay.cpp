@@ -17,11 +17,19 @@ daemon::RelayPlan plan_of(const Invocation& in) {
     return plan;
 }
 
+std::unique_ptr<Store> open(const std::string& url, const OpenOptions& options) {
+    try {
+        return open_with_schema(url, options);
+    } catch (const std::invalid_argument& error) {
+        throw bad_address("", options.store_id, error);
+    }
+}
+
 ExitCode run(const Invocation& in) {
     const daemon::Signals signals;
     try {
         daemon::run_relay(
-            signals, [&in] { return plan_of(in); }, &open_with_schema);
+            signals, [&in] { return plan_of(in); }, &open);
     } catch (const std::logic_error& error) {  // an argument that the library refuses
         throw Failure(ExitCode::config, error.what());
     }

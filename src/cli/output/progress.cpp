@@ -16,10 +16,12 @@ constexpr std::chrono::milliseconds pause{200};
 
 }  // namespace
 
+bool Progress::visible() { return ::isatty(STDERR_FILENO) != 0; }
+
 Progress::Progress(std::string what, std::optional<std::uint64_t> total)
     : what_(std::move(what)),
       total_(total),
-      shown_(::isatty(STDERR_FILENO) != 0),
+      shown_(visible()),
       begun_(std::chrono::steady_clock::now()),
       told_(begun_) {}
 

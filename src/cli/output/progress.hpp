@@ -11,6 +11,9 @@ namespace postroom::cli {
 
 class Progress {
 public:
+    // False: nothing would be seen of it, so nothing need be counted for it.
+    static bool visible();
+
     // `total` where it is known.
     explicit Progress(std::string what, std::optional<std::uint64_t> total = {});
     ~Progress();

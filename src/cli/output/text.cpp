@@ -109,8 +109,7 @@ void print(std::string_view text) {
     }
 }
 
-void complain(std::string_view text) {
-    // Drivers speak in several lines; the user gets one.
+std::string one_line(std::string_view text) {
     std::string joined;
     for (const char c : text) {
         if (c == '\t') {
@@ -122,7 +121,11 @@ void complain(std::string_view text) {
         }
     }
     while (joined.ends_with("; ")) joined.resize(joined.size() - 2);
-    const std::string line = fmt::format("postroom: {}\n", printable(joined));
+    return joined;
+}
+
+void complain(std::string_view text) {
+    const std::string line = fmt::format("postroom: {}\n", printable(one_line(text)));
     std::fwrite(line.data(), 1, line.size(), stderr);
 }
 

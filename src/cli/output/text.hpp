@@ -16,6 +16,9 @@ std::string printable(std::string_view text);
 // At most `width` characters; longer ones end with "...".
 std::string shortened(std::string_view text, std::size_t width);
 
+// Drivers speak in several lines with tabs; the user gets one.
+std::string one_line(std::string_view text);
+
 // Writes to standard output. Throws Failure when it cannot.
 void print(std::string_view text);
 // One line to standard error, which the program's name precedes.

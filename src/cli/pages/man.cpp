@@ -1,5 +1,7 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "cli/config/settings.hpp"
 #include "cli/pages/pages.hpp"
 
 namespace postroom::cli {
@@ -47,6 +49,17 @@ std::string command_section(const Leaf& leaf) {
     return out;
 }
 
+std::string setting_entry(const std::string& key, const Setting& setting) {
+    std::string what = setting.what;
+    if (!setting.choices.empty())
+        what += fmt::format(" One of {}.", fmt::join(setting.choices, ", "));
+    if (!setting.default_value.empty())
+        what += fmt::format(" The default is {}.", setting.default_value);
+    if (setting.secret) what += " Secret.";
+    return fmt::format(".TP\n\\fB{}\\fR (\\fI{}\\fR)\n{}\n", roff(key), to_string(setting.kind),
+                       roff(what));
+}
+
 }  // namespace
 
 std::string man_page(const Command& root) {
@@ -60,8 +73,26 @@ std::string man_page(const Command& root) {
         out += fmt::format(".TP\n{}\n{}\n", static_cast<int>(code.code), roff(code.what));
     out +=
         ".SH ENVIRONMENT\n.TP\nPOSTROOM_URL\nAddress of the store main.\n.TP\nPOSTROOM_CONFIG\n"
-        "Config file.\n.TP\nPOSTROOM_GROUP__NAME__KEY\nAny setting.\n";
+        "Config file.\n.TP\nPOSTROOM_GROUP__NAME__KEY\nAny setting.\n"
+        ".SH SEE ALSO\n.BR postroom.toml (5)\n";
     return out;
+}
+
+std::string config_man_page() {
+    std::string out =
+        ".TH POSTROOM.TOML 5\n.SH NAME\npostroom.toml \\- the settings of postroom\n"
+        ".SH DESCRIPTION\nFlags win over the environment, that over this file, that over the "
+        "defaults. In a value ${env:NAME} and ${file:PATH} stand for a variable and for the "
+        "content of a file. An unknown key is an error; \\fBpostroom config check\\fR checks, "
+        "\\fBpostroom config show\\fR says where each value comes from.\n.SH SETTINGS\n";
+    for (const Setting& setting : program_settings())
+        out += setting_entry(placeholder_key(setting.name), setting);
+    for (const SinkType& type : sink_types()) {
+        out += fmt::format(".SH SINKS OF TYPE {}\n{}\n", roff(type.name), roff(type.what));
+        for (const SinkSetting& setting : type.settings)
+            out += setting_entry("sinks.NAME." + setting.name, setting);
+    }
+    return out + ".SH SEE ALSO\n.BR postroom (1)\n";
 }
 
 }  // namespace postroom::cli

@@ -15,12 +15,16 @@ std::string usage_line(const Command& command, const std::string& path);
 // `shell` is bash, zsh or fish.
 std::string completion_text(const Command& root, const std::string& shell);
 
-// roff, section 1.
+// roff: postroom(1) and postroom.toml(5)
 std::string man_page(const Command& root);
+std::string config_man_page();
 
 // docs/reference/cli.md and docs/reference/config.md
 std::string cli_reference(const Command& root);
 std::string config_reference();
+
+// The name of a setting as a user would write it: "stores.*.url" is "stores.NAME.url".
+std::string placeholder_key(const std::string& key);
 
 // All commands that do something, with the words that lead to them, hidden ones left out.
 struct Leaf {

@@ -57,15 +57,14 @@ std::string setting_row(const Setting& setting, const std::string& shown_name) {
 
 constexpr std::string_view table_head = "| key | form | default | meaning |\n|---|---|---|---|\n";
 
-// "stores.*.url" -> "stores.NAME.url"
-std::string named(const std::string& key) {
+}  // namespace
+
+std::string placeholder_key(const std::string& key) {
     const std::size_t star = key.find('*');
     if (star == std::string::npos) return key;
     const bool numbered = key.starts_with("routes.");
     return key.substr(0, star) + (numbered ? "N" : "NAME") + key.substr(star + 1);
 }
-
-}  // namespace
 
 std::string cli_reference(const Command& root) {
     std::string out = fmt::format("{}# postroom: the commands\n\n{}\n\n{}\n", generated,
@@ -92,7 +91,7 @@ std::string config_reference() {
         "with secrets masked.\n\n{}",
         generated, table_head);
     for (const Setting& setting : program_settings())
-        out += setting_row(setting, named(setting.name));
+        out += setting_row(setting, placeholder_key(setting.name));
     for (const SinkType& type : sink_types()) {
         out += fmt::format("\n## Sinks of type {}\n\n{}\n\n{}", type.name, type.what, table_head);
         for (const SinkSetting& setting : type.settings)

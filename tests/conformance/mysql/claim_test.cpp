@@ -115,7 +115,7 @@ TEST_F(MariadbClaim, AClaimThatTheServerCutsOffLeavesNothingBehind) {
                 if (!rows.empty()) id = rows.at(0).at(0).value();
                 return !id.empty();
             },
-            20s, 200ms));
+            25s, 200ms));
         mariadb_sql(root, kill + id);
         cut_off.join();
         // The gate is free while the blocker still stands: whoever comes next gets as far.
@@ -125,7 +125,7 @@ TEST_F(MariadbClaim, AClaimThatTheServerCutsOffLeavesNothingBehind) {
                            "SELECT COUNT(*) FROM (SELECT name FROM outbox_gate WHERE name = "
                            "'claim' FOR UPDATE SKIP LOCKED) AS d") == "1";
             },
-            10s));
+            30s));
         blocker.run("ROLLBACK");
         EXPECT_EQ(blocker.value("SELECT COUNT(*) FROM outbox_lease"), "0") << kill;
         const auto claimed = claim();

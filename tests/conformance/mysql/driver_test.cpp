@@ -33,6 +33,18 @@ protected:
         }
         throw std::runtime_error("nothing was thrown");
     }
+    // Ends the connection `id` and sees it gone.
+    void end_connection(const std::string& id) {
+        const std::string root = database.server().root_url();
+        mariadb_sql(root, "KILL " + id);
+        ASSERT_TRUE(wait_until(
+            [&] {
+                return mariadb_sql(root,
+                                   "SELECT 1 FROM information_schema.PROCESSLIST WHERE ID = " + id)
+                    .empty();
+            },
+            30s));
+    }
 
     MariadbDatabase database;
 };
@@ -56,11 +68,10 @@ TEST_F(MariadbDriver, SurvivesTheLossOfIdleConnections) {
     const auto store = open();
     const Outbox outbox(*store);
     outbox.enqueue(message);
-    mariadb_sql(database.server().root_url(),
-                "SELECT GROUP_CONCAT('KILL ', id SEPARATOR ';') INTO @kills FROM "
-                "information_schema.PROCESSLIST WHERE db = '" +
-                    database.name() + "'; EXECUTE IMMEDIATE SUBSTRING_INDEX(@kills, ';', 1)");
-    std::this_thread::sleep_for(100ms);
+    for (const auto& row : mariadb_sql(
+             database.server().root_url(),
+             "SELECT ID FROM information_schema.PROCESSLIST WHERE DB = '" + database.name() + "'"))
+        end_connection(row.at(0).value());
     outbox.enqueue(message);
     EXPECT_EQ(outbox.counts().ready, 2U);
 }
@@ -71,8 +82,7 @@ TEST_F(MariadbDriver, TellsThatATransactionWasLostWithItsConnection) {
     const std::string id =
         tx->execute({.sql = "SELECT CONNECTION_ID()", .params = {}}).at(0).at(0).value();
     Outbox(*store).enqueue(*tx, message);
-    mariadb_sql(database.server().root_url(), "KILL " + id);
-    std::this_thread::sleep_for(100ms);
+    end_connection(id);
     EXPECT_EQ(kind_of([&] { tx->commit(); }), ErrorKind::outcome_unknown);
     EXPECT_EQ(Outbox(*store).counts().ready, 0U);
 }
@@ -118,14 +128,16 @@ TEST_F(MariadbDriver, AServerThatIsNotThereIsUnavailable) {
 }
 
 TEST_F(MariadbDriver, ALockThatIsNotToBeHadIsAConflict) {
-    const auto store = open({.statement_timeout = 1s, .conflict_retries = 0});
+    const auto patient = open();
+    const auto store =
+        mysql::open_store(database.url(), {.statement_timeout = 1s, .conflict_retries = 0});
     NativeSession blocker(database.url());
     blocker.run("START TRANSACTION");
     blocker.run("SELECT * FROM outbox_gate FOR UPDATE");
     EXPECT_EQ(kind_of([&] { store->claim(Queue::outbox, {.owner = OwnerToken::generate()}); }),
               ErrorKind::conflict);
     blocker.run("ROLLBACK");
-    EXPECT_TRUE(store->claim(Queue::outbox, {.owner = OwnerToken::generate()}).empty());
+    EXPECT_TRUE(patient->claim(Queue::outbox, {.owner = OwnerToken::generate()}).empty());
 }
 
 // The caller's settings, its transaction and its prepared statements are its own.
@@ -262,7 +274,7 @@ TEST_F(MariadbDriver, ADeploymentWithoutItsLockIsNone) {
             if (!rows.empty()) id = rows.at(0).at(0).value();
             return !id.empty();
         },
-        20s));
+        25s));
     mariadb_sql(root, "KILL QUERY " + id);
     deployment.join();
     EXPECT_EQ(database.sql("SHOW TABLES").size(), 0U);

@@ -10,12 +10,14 @@
 #include "postroom/error.hpp"
 #include "postroom/inbox.hpp"
 #include "postroom/outbox.hpp"
+#include "postroom/store_controls.hpp"
 #include "support/wait_until.hpp"
 
 namespace postroom::test::mysql_locks_test {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::IsEmpty;
 using testing::SizeIs;
 
 // The server renews what it says about locks only when it was not asked for a tenth of a second.
@@ -27,7 +29,7 @@ protected:
     MariadbLocks()
         : store(mysql::open_store(
               database.url(),
-              {.deploy_schema = true, .statement_timeout = 5s, .conflict_retries = 0})) {}
+              {.deploy_schema = true, .statement_timeout = 20s, .conflict_retries = 0})) {}
 
     void enqueue(int count = 1) {
         for (int i = 0; i < count; ++i)
@@ -297,6 +299,25 @@ TEST_F(MariadbLocks, ASettleInRepeatableReadLocksNoGapThatOthersWriteInto) {
         other.run("COMMIT");
         settle(more[0], Outcome::ack);
     }
+}
+
+// Goal: an operator who discards holds up nobody, and waits for nobody.
+TEST_F(MariadbLocks, ADiscardPassesByWhatSomebodyHasLocked) {
+    enqueue(3);
+    const auto held = claim(Queue::outbox, 1, 1ms);
+    ASSERT_THAT(held, SizeIs(1));
+    const std::string seq = std::to_string(held.front().id.seq());
+    other.run("START TRANSACTION");
+    other.run("DELETE FROM outbox_lease WHERE seq = " + seq);
+    other.run("DELETE FROM outbox_live WHERE seq = " + seq);
+    std::vector<WorkItemId> all;
+    for (const Message& message : store->find(Queue::outbox, {})) all.push_back(message.id);
+    ASSERT_THAT(all, SizeIs(3));
+    EXPECT_EQ(controls_of(*store)->discard(Queue::outbox, all), 2U);
+    EXPECT_THAT(claim(Queue::outbox), IsEmpty());
+    other.run("ROLLBACK");
+    const auto again = [&] { return claim(Queue::outbox).size() == 1; };
+    EXPECT_TRUE(wait_until(again, 60s));
 }
 
 }  // namespace

@@ -136,6 +136,23 @@ TEST_F(Functions, AClaimRefusesALongerTransactionAndOtherIsolation) {
     EXPECT_EQ(state("SELECT pg_sleep(1.1)"), "25001");
 }
 
+TEST_F(Functions, AHoldRefusesOtherIsolation) {
+    const std::string hold =
+        std::string("SELECT infra.outbox_do_hold('{}', '{}', 1, ") + owner + ", 1000)";
+    for (const char* const level : {"REPEATABLE READ", "SERIALIZABLE"}) {
+        session.run(std::string("BEGIN ISOLATION LEVEL ") + level);
+        std::string sqlstate = "accepted";
+        try {
+            session.run(hold);
+        } catch (const SqlError& error) {
+            sqlstate = error.sqlstate();
+        }
+        session.run("ROLLBACK");
+        EXPECT_EQ(sqlstate, "25000") << level;
+    }
+    EXPECT_TRUE(session.run(hold).empty());
+}
+
 TEST_F(Functions, AckSurvivesAHistoryThatCannotBeKept) {
     session.run("SELECT infra.outbox_enqueue('t', 'x'::text)");
     const SqlRows claimed = session.run(

@@ -28,9 +28,9 @@ constexpr std::size_t connections_max = 64;
 constexpr double idle_share_goal = 0.05;
 constexpr double idle_share_limit = 0.25;
 constexpr std::chrono::milliseconds own_goal{200};
-constexpr std::chrono::milliseconds own_limit{5'000};
+constexpr std::chrono::milliseconds own_limit{20'000};
 constexpr std::chrono::milliseconds foreign_goal{6'000};
-constexpr std::chrono::milliseconds foreign_limit{20'000};
+constexpr std::chrono::milliseconds foreign_limit{50'000};
 
 std::size_t threads_now() {
     std::ifstream status("/proc/self/status");

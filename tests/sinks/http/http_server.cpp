@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 #include <cerrno>
+#include <chrono>
 #include <sstream>
 #include <system_error>
 
@@ -13,6 +14,8 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "support/wait_until.hpp"
 
 namespace postroom::test {
 
@@ -100,7 +103,10 @@ HttpServer::HttpServer(Handler handler, std::uint16_t port) : handler_(std::move
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     socklen_t size = sizeof address;
     auto* const generic = reinterpret_cast<sockaddr*>(&address);
-    if (::bind(listener_, generic, size) != 0) throw_errno("bind");
+    // A port that it had before may be somebody's outgoing connection for the moment.
+    const auto bound = [&] { return ::bind(listener_, generic, size) == 0; };
+    if (!wait_until(bound, std::chrono::seconds{60}, std::chrono::milliseconds{50}))
+        throw_errno("bind");
     if (::listen(listener_, 128) != 0) throw_errno("listen");
     ::getsockname(listener_, generic, &size);
     port_ = ntohs(address.sin_port);

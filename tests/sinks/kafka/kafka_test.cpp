@@ -173,7 +173,7 @@ TEST(KafkaSink, ATopicWithoutLeadersIsNoOutageOfTheOthers) {
     cluster.create_topic("orphan");
     cluster.orphan_topic("orphan");
     std::map<std::string, std::string> settings = settings_for(cluster);
-    settings["delivery_timeout"] = "5s";
+    settings["delivery_timeout"] = "10s";
     const auto sink = make(settings);
     Message waiting = message_with("b");
     waiting.topic = "orphan";

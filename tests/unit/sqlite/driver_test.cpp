@@ -32,7 +32,7 @@ Statement compile(std::string_view text) {
 // One file, as many connections as a test wants.
 class SqliteDriver : public testing::Test {
 protected:
-    Driver open(Duration timeout = 5s) { return {path(), timeout}; }
+    Driver open(Duration timeout = 30s) { return {path(), timeout}; }
     std::string path() const { return (directory_ / "driver.db").string(); }
 
     // The rows of one statement without parameters, through `driver`.

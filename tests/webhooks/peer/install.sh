@@ -22,5 +22,10 @@ fi
 cp "$here/package.json" "$here/package-lock.json" "$folder/"
 cd "$folder"
 # No install scripts: these packages are plain JavaScript and have no business at install time.
-npm ci --ignore-scripts --no-audit --no-fund
+for attempt in 1 2 3; do
+    if npm ci --ignore-scripts --no-audit --no-fund; then break; fi
+    # The registry may be busy for a moment.
+    if [[ $attempt -eq 3 ]]; then exit 1; fi
+    sleep 5
+done
 cp package-lock.json installed.json

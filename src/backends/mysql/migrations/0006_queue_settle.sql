@@ -266,6 +266,58 @@ BEGIN
     SELECT DISTINCT s.seq FROM JSON_TABLE(v_stand, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s;
 END//
 
+-- Leases messages, dead or ready, of which nobody holds a lease that stands, in a transaction of its own: an open one would keep
+-- the claims waiting at {gate}. A message that somebody has locked is passed by.
+DROP PROCEDURE IF EXISTS {do_hold}//
+CREATE PROCEDURE {do_hold}(IN in_seqs LONGTEXT, IN in_nonces LONGTEXT, IN in_lease_id BIGINT, IN in_owner BINARY(16),
+                           IN in_lease_us BIGINT)
+MODIFIES SQL DATA SQL SECURITY INVOKER
+BEGIN
+    DECLARE v_at DATETIME(6);
+    DECLARE v_live, v_waiting, v_free, v_over LONGTEXT;
+    DECLARE EXIT HANDLER FOR SQLEXCEPTION
+    BEGIN
+        ROLLBACK;
+        RESIGNAL;
+    END;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    START TRANSACTION;
+    DO (SELECT g.mark FROM {gate} AS g WHERE g.name = 'claim' FOR UPDATE);
+    SET v_at = UTC_TIMESTAMP(6);
+    SELECT JSON_ARRAYAGG(d.seq) INTO v_live
+      FROM (SELECT m.seq FROM (SELECT j.seq FROM JSON_TABLE(in_seqs, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS j) AS s
+            STRAIGHT_JOIN {live} AS m FORCE INDEX (PRIMARY) ON m.seq = s.seq
+             WHERE m.nonce IN (SELECT n.nonce FROM JSON_TABLE(in_nonces, '$[*]' COLUMNS (nonce BIGINT PATH '$')) AS n)
+               AND COALESCE(m.born_until <= v_at, TRUE)
+               FOR UPDATE SKIP LOCKED) AS d;
+    SELECT JSON_ARRAYAGG(d.seq) INTO v_waiting
+      FROM (SELECT m.seq FROM (SELECT j.seq FROM JSON_TABLE(in_seqs, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS j) AS s
+            STRAIGHT_JOIN {waiting} AS m FORCE INDEX (PRIMARY) ON m.seq = s.seq
+             WHERE m.nonce IN (SELECT n.nonce FROM JSON_TABLE(in_nonces, '$[*]' COLUMNS (nonce BIGINT PATH '$')) AS n)
+               FOR UPDATE SKIP LOCKED) AS d;
+    SET v_free = JSON_MERGE_PRESERVE(COALESCE(v_live, '[]'), COALESCE(v_waiting, '[]'));
+    SELECT JSON_ARRAYAGG(d.seq) INTO v_over
+      FROM (SELECT l.seq FROM (SELECT j.seq FROM JSON_TABLE(v_free, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS j) AS s
+            STRAIGHT_JOIN {lease} AS l FORCE INDEX (PRIMARY) ON l.seq = s.seq
+             WHERE l.locked_until <= v_at FOR UPDATE SKIP LOCKED) AS d;
+    IF v_over IS NOT NULL THEN
+        DELETE l
+          FROM JSON_TABLE(v_over, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
+          STRAIGHT_JOIN {lease} AS l FORCE INDEX (PRIMARY) ON l.seq = s.seq;
+    END IF;
+    INSERT INTO {lease} (seq, lease_id, locked_until, owner)
+    SELECT s.seq, in_lease_id, v_at + INTERVAL in_lease_us MICROSECOND, in_owner
+      FROM JSON_TABLE(v_free, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
+     WHERE (SELECT l.seq FROM {lease} AS l WHERE l.seq = s.seq) IS NULL;
+    UPDATE {gate} AS g SET g.lease_due = v_at + INTERVAL in_lease_us MICROSECOND
+     WHERE g.name = 'claim' AND g.lease_due > v_at + INTERVAL in_lease_us MICROSECOND;
+    COMMIT;
+    SELECT s.seq
+      FROM JSON_TABLE(v_free, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
+      STRAIGHT_JOIN {lease} AS l FORCE INDEX (PRIMARY) ON l.seq = s.seq
+     WHERE l.lease_id = in_lease_id;
+END//
+
 DROP PROCEDURE IF EXISTS {do_redrive}//
 CREATE PROCEDURE {do_redrive}(IN in_seqs LONGTEXT, IN in_nonces LONGTEXT)
 MODIFIES SQL DATA SQL SECURITY INVOKER

@@ -147,6 +147,46 @@ BEGIN
     RETURN QUERY SELECT unnest(held || born);
 END $$;
 
+-- Leases messages, dead or ready, of which nobody holds a lease that stands. A message that somebody has locked is passed by:
+-- claims wait meanwhile.
+CREATE FUNCTION {do_hold}(in_seqs bigint[], in_nonces bigint[], in_lease_id bigint, in_owner uuid, in_lease_us bigint)
+RETURNS SETOF bigint LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
+SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off SET jit = off
+AS $$
+DECLARE
+    at timestamptz;
+    until timestamptz;
+    until_ms bigint;
+    free bigint[];
+BEGIN
+    IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
+        RAISE EXCEPTION 'a hold needs READ COMMITTED: under % it would take messages that are leased',
+            upper(current_setting('transaction_isolation')) USING ERRCODE = 'invalid_transaction_state';
+    END IF;
+    -- A statement of its own: those below must see what the claims before this one committed.
+    PERFORM pg_advisory_xact_lock(hashtextextended('postroom claim {lock}', 0));
+    at := clock_timestamp();
+    until := at + in_lease_us * interval '1 microsecond';
+    until_ms := (extract(epoch FROM until) * 1000)::bigint;
+    free := ARRAY(SELECT v.seq FROM {live} v
+                   WHERE v.seq = ANY (in_seqs) AND v.nonce = ANY (in_nonces) AND coalesce(v.born_until <= at, true)
+                   FOR UPDATE SKIP LOCKED)
+         || ARRAY(SELECT w.seq FROM {waiting} w
+                   WHERE w.seq = ANY (in_seqs) AND w.nonce = ANY (in_nonces)
+                   FOR UPDATE SKIP LOCKED);
+    DELETE FROM {lease} l
+     WHERE l.seq = ANY (ARRAY(SELECT e.seq FROM {lease} e WHERE e.seq = ANY (free) AND e.locked_until <= at
+                               FOR UPDATE SKIP LOCKED));
+    IF until_ms < coalesce(pg_sequence_last_value('{lease_due}'), 0) THEN
+        PERFORM setval('{lease_due}', greatest(1, until_ms));
+    END IF;
+    RETURN QUERY INSERT INTO {lease} (seq, lease_id, locked_until, owner)
+    SELECT f, in_lease_id, until, in_owner FROM unnest(free) f
+     WHERE (SELECT l.seq FROM {lease} l WHERE l.seq = f) IS NULL
+    RETURNING seq;
+END $$;
+
 CREATE FUNCTION {do_redrive}(in_seqs bigint[], in_nonces bigint[]) RETURNS bigint LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off SET jit = off

@@ -50,7 +50,7 @@ BEGIN
 END $$;
 
 -- Removes acknowledged messages and keeps them as history. At most 200 a statement: the list of nonces is
--- searched one by one.
+-- searched one by one. For live that is done when the leases are dropped: what was held then is the message that was meant.
 CREATE FUNCTION {do_ack}(in_seqs bigint[], in_nonces bigint[], in_lease_id bigint, in_owner uuid,
                          in_keep boolean)
 RETURNS SETOF bigint LANGUAGE plpgsql VOLATILE
@@ -83,7 +83,7 @@ BEGIN
             IF in_keep THEN
                 RETURN QUERY
                 WITH gone AS (
-                    DELETE FROM {live} v WHERE v.seq = ANY (held) AND v.nonce = ANY (nonces) RETURNING v.*
+                    DELETE FROM {live} v WHERE v.seq = ANY (held) RETURNING v.*
                 )
                 INSERT INTO {done} AS d (
                     seq, nonce, created_at, processed_at, available_at, occurred_at, due_time, expires_at,
@@ -98,7 +98,7 @@ BEGIN
                 RETURNING d.seq;
             ELSE
                 RETURN QUERY
-                DELETE FROM {live} v WHERE v.seq = ANY (held) AND v.nonce = ANY (nonces) RETURNING v.seq;
+                DELETE FROM {live} v WHERE v.seq = ANY (held) RETURNING v.seq;
             END IF;
             GET DIAGNOSTICS settled = ROW_COUNT;
         END IF;
@@ -126,7 +126,8 @@ BEGIN
             END IF;
         END IF;
 
-        -- Born leased, and no ordinary lease yet. After a take-over the message is no longer in live.
+        -- Born leased, and no ordinary lease yet. After a claim took it over the message is no longer in live; one
+        -- that is held by another lease still is.
         CONTINUE WHEN cardinality(held) >= cardinality(seqs);
         born := (SELECT v.seq FROM {live} v WHERE v.seq = ANY (seqs) AND v.lease_id = in_lease_id LIMIT 1)
                 IS NOT NULL;
@@ -135,6 +136,7 @@ BEGIN
             WITH gone AS (
                 DELETE FROM {live} v
                  WHERE v.seq = ANY (seqs) AND v.nonce = ANY (nonces) AND v.lease_id = in_lease_id
+                   AND (SELECT l.seq FROM {lease} l WHERE l.seq = v.seq) IS NULL
                 RETURNING v.*
             )
             INSERT INTO {done} AS d (
@@ -152,6 +154,7 @@ BEGIN
             RETURN QUERY
             DELETE FROM {live} v
              WHERE v.seq = ANY (seqs) AND v.nonce = ANY (nonces) AND v.lease_id = in_lease_id
+               AND (SELECT l.seq FROM {lease} l WHERE l.seq = v.seq) IS NULL
             RETURNING v.seq;
         END IF;
     END LOOP;

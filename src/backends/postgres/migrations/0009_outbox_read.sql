@@ -16,11 +16,15 @@ SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off
 AS $$
 #variable_conflict use_column
 DECLARE
-    held bigint[] := ARRAY(SELECT l.seq FROM {lease} l WHERE l.lease_id = in_lease_id);
+    held bigint[];
     holder uuid;
+    ends timestamptz;  -- all of them were leased by one claim; the earliest, should they differ
     urgent bigint[] := '{}';
+    plain_rows bigint;
+    urgent_rows bigint := 0;
 BEGIN
-    IF cardinality(held) = 0 THEN
+    SELECT array_agg(l.seq), min(l.locked_until) INTO held, ends FROM {lease} l WHERE l.lease_id = in_lease_id;
+    IF held IS NULL THEN
         RETURN;
     END IF;
     holder := (SELECT l.owner FROM {lease} l WHERE l.seq = held[1]);
@@ -34,9 +38,10 @@ BEGIN
                v.aggregate_type, v.aggregate_id, v.ordering_key, v.source, v.hash, v.created_at,
                NULL::timestamptz, coalesce(v.due_time, v.created_at), v.occurred_at, v.due_time,
                v.expires_at, NULL::timestamptz, NULL::text, v.priority, v.max_attempts, 0, 0, NULL::text,
-               NULL::text, in_lease_id, holder, (SELECT l.locked_until FROM {lease} l WHERE l.seq = v.seq)
+               NULL::text, in_lease_id, holder, ends
           FROM {live} v
          WHERE v.seq = ANY (urgent) ORDER BY v.priority DESC, v.seq;
+        GET DIAGNOSTICS urgent_rows = ROW_COUNT;
     END IF;
     RETURN QUERY
     SELECT v.seq, v.nonce, 1::smallint, v.message_id, v.topic, v.payload, v.content_type, v.headers::text,
@@ -44,16 +49,20 @@ BEGIN
            v.aggregate_id, v.ordering_key, v.source, v.hash, v.created_at, NULL::timestamptz,
            coalesce(v.due_time, v.created_at), v.occurred_at, v.due_time, v.expires_at, NULL::timestamptz,
            NULL::text, v.priority, v.max_attempts, 0, 0, NULL::text, NULL::text, in_lease_id, holder,
-           (SELECT l.locked_until FROM {lease} l WHERE l.seq = v.seq)
+           ends
       FROM {live} v
      WHERE v.seq = ANY (held) AND v.seq <> ALL (urgent);
+    GET DIAGNOSTICS plain_rows = ROW_COUNT;
+    IF urgent_rows + plain_rows = cardinality(held) THEN
+        RETURN;
+    END IF;
     RETURN QUERY
     SELECT w.seq, w.nonce, 1::smallint, w.message_id, w.topic, w.payload, w.content_type, w.headers::text,
            w.correlation_id, w.tenant_id, coalesce(w.idempotency_key, w.message_id), w.aggregate_type,
            w.aggregate_id, w.ordering_key, w.source, w.hash, w.created_at, NULL::timestamptz,
            w.available_at, w.occurred_at, w.due_time, w.expires_at, NULL::timestamptz, NULL::text,
            w.priority, w.max_attempts, w.retry_count, w.lost_count, w.last_error, w.dead_reason,
-           in_lease_id, holder, (SELECT l.locked_until FROM {lease} l WHERE l.seq = w.seq)
+           in_lease_id, holder, ends
       FROM {waiting} w
      WHERE w.seq = ANY (held);
 END $$;

@@ -9,10 +9,10 @@
 #include <string>
 #include <thread>
 
-#include <postroom/outbox.hpp>
-#include <postroom/store.hpp>
+#include "postroom/outbox.hpp"
+#include "postroom/store.hpp"
 
-namespace demo {
+namespace postroom::cli::demo {
 
 enum class End { commit, rollback };
 
@@ -31,17 +31,17 @@ public:
     std::size_t placed() const { return placed_; }
     std::size_t rolled_back() const { return rolled_back_; }
     std::set<int> orders() const;
-    postroom::Counts outbox_counts() const { return outbox_.counts(); }
+    Counts outbox_counts() const { return outbox_.counts(); }
 
 private:
     void place(int order_id, const std::string& payload, End end);
 
-    const std::unique_ptr<postroom::Store> store_;
-    const postroom::Outbox outbox_;
+    const std::unique_ptr<Store> store_;
+    const Outbox outbox_;
     int last_order_ = 0;
     std::atomic<std::size_t> placed_ = 0;
     std::atomic<std::size_t> rolled_back_ = 0;
     std::jthread orders_;
 };
 
-}  // namespace demo
+}  // namespace postroom::cli::demo

@@ -6,12 +6,13 @@
 #include <functional>
 #include <list>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 
-namespace demo {
+#include "base/mutex.hpp"
+
+namespace postroom::cli::demo {
 
 struct Request {
     std::map<std::string, std::string> headers{};  // names in lower case
@@ -58,9 +59,9 @@ private:
 
     const Handler handler_;
     int listener_ = -1;
-    std::mutex mutex_;
-    std::list<Connection> connections_;  // guarded by mutex_
+    base::Mutex mutex_;
+    std::list<Connection> connections_ POSTROOM_GUARDED_BY(mutex_);
     std::thread acceptor_;
 };
 
-}  // namespace demo
+}  // namespace postroom::cli::demo

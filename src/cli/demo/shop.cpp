@@ -1,14 +1,14 @@
-#include "shop.hpp"
+#include "cli/demo/shop.hpp"
 
 #include <chrono>
 
-#include <postroom/backend/sqlite.hpp>
-#include <postroom/transaction.hpp>
+#include "postroom/open_store.hpp"
+#include "postroom/transaction.hpp"
 
-namespace demo {
+namespace postroom::cli::demo {
 
 Shop::Shop(const std::string& path)
-    : store_(postroom::sqlite::open_store(path, {.deploy_schema = true})), outbox_(*store_) {
+    : store_(open_store("sqlite:" + path, {.deploy_schema = true})), outbox_(*store_) {
     const auto tx = store_->begin();
     tx->execute({.sql = "CREATE TABLE orders (id INTEGER PRIMARY KEY)"});
     tx->commit();
@@ -50,4 +50,4 @@ std::set<int> Shop::orders() const {
     return orders;
 }
 
-}  // namespace demo
+}  // namespace postroom::cli::demo

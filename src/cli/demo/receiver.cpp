@@ -1,14 +1,14 @@
-#include "receiver.hpp"
+#include "cli/demo/receiver.hpp"
 
 #include <exception>
 
-#include <postroom/backend/sqlite.hpp>
-#include <postroom/transaction.hpp>
+#include "postroom/open_store.hpp"
+#include "postroom/transaction.hpp"
 
-namespace demo {
+namespace postroom::cli::demo {
 
 Receiver::Receiver(const std::string& path)
-    : store_(postroom::sqlite::open_store(path, {.deploy_schema = true})), inbox_(*store_) {
+    : store_(open_store("sqlite:" + path, {.deploy_schema = true})), inbox_(*store_) {
     const auto tx = store_->begin();
     tx->execute({.sql = "CREATE TABLE shipments (order_id INTEGER NOT NULL)"});
     tx->commit();
@@ -54,4 +54,4 @@ std::size_t Receiver::shipments() const {
     return tx->execute({.sql = "SELECT order_id FROM shipments"}).size();
 }
 
-}  // namespace demo
+}  // namespace postroom::cli::demo

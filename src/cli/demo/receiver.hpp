@@ -8,12 +8,12 @@
 #include <set>
 #include <string>
 
-#include <postroom/inbox.hpp>
-#include <postroom/store.hpp>
+#include "postroom/inbox.hpp"
+#include "postroom/store.hpp"
 
-#include "http_server.hpp"
+#include "cli/demo/http_server.hpp"
 
-namespace demo {
+namespace postroom::cli::demo {
 
 class Receiver {
 public:
@@ -35,8 +35,8 @@ public:
 private:
     std::optional<int> take(const Request& request);
 
-    const std::unique_ptr<postroom::Store> store_;
-    const postroom::Inbox inbox_;
+    const std::unique_ptr<Store> store_;
+    const Inbox inbox_;
     std::atomic<bool> loses_answers_ = false;
     std::atomic<std::size_t> taken_ = 0;
     std::atomic<std::size_t> duplicates_ = 0;
@@ -44,4 +44,4 @@ private:
     std::unique_ptr<HttpServer> server_;
 };
 
-}  // namespace demo
+}  // namespace postroom::cli::demo

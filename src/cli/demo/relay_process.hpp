@@ -1,4 +1,5 @@
-// RelayProcess: the program `postroom`, run in a folder with a postroom.toml.
+// RelayProcess: the program `postroom`, run in a folder with a postroom.toml; settings in our own
+// environment do not reach it.
 #pragma once
 
 #include <sys/types.h>
@@ -6,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace demo {
+namespace postroom::cli::demo {
 
 class RelayProcess {
 public:
@@ -22,16 +23,21 @@ public:
     // SIGTERM, and SIGKILL when that does not help; true when it ran and ended well.
     bool stop();
 
-    // Runs another command of the program in the folder, to the same output as ours; true when it
-    // ended well.
-    bool run(const std::vector<std::string>& arguments) const;
+    // Runs another command of the program in the folder, with `output` as its standard output; true
+    // when it ended well.
+    bool run(const std::vector<std::string>& arguments, int output) const;
 
 private:
-    pid_t spawn(const std::vector<std::string>& arguments, const char* log) const;
+    struct Outputs {
+        int out = -1;
+        int err = -1;
+    };
+
+    pid_t spawn(std::vector<std::string> words, const Outputs& outputs) const;
 
     const std::string program_;
     const std::string folder_;
     pid_t relay_ = -1;
 };
 
-}  // namespace demo
+}  // namespace postroom::cli::demo

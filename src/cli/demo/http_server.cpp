@@ -1,4 +1,4 @@
-#include "http_server.hpp"
+#include "cli/demo/http_server.hpp"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -13,7 +13,7 @@
 #include <system_error>
 #include <utility>
 
-namespace demo {
+namespace postroom::cli::demo {
 
 namespace {
 
@@ -120,7 +120,7 @@ void HttpServer::accept_all() {
         if (descriptor < 0) return;
         const int on = 1;
         ::setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-        const std::lock_guard lock(mutex_);
+        const base::MutexLock lock(mutex_);
         connections_.push_back({.descriptor = descriptor,
                                 .thread = std::thread([this, descriptor] { serve(descriptor); })});
     }
@@ -138,4 +138,4 @@ void HttpServer::serve(int descriptor) {
     ::shutdown(descriptor, SHUT_RDWR);
 }
 
-}  // namespace demo
+}  // namespace postroom::cli::demo
