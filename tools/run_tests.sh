@@ -2,10 +2,10 @@
 # run_tests.sh <scale>: every check there is, with loads at <scale> (1: full, 0.1: a tenth).
 #
 # Steps: release build and all tests; AddressSanitizer + UBSan; ThreadSanitizer over what is threaded;
-# clang with thread-safety errors; formatting. Tests wait a good part of their time, for servers, leases
-# and disks: meanwhile the next builds are made, by processes that get what the tests leave over. A step
-# that breaks does not hide the later ones. The last line is "N passed, M failed" over all ctest runs,
-# where a broken build counts as one failure; the exit status is 0 only if nothing failed.
+# clang with thread-safety errors; formatting. One after the other: a compiler beside the tests makes disks
+# stall for seconds, and leases run out. A step that breaks does not hide the later ones. The last line
+# is "N passed, M failed" over all ctest runs, where a broken build counts as one failure; the exit status
+# is 0 only if nothing failed.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 
@@ -85,46 +85,9 @@ if [[ $POSTROOM_TEST_SCALE == 1 ]]; then
     address_tests=all
 fi
 
-# later_builds: the builds behind the first, each with its log in build/later/<name>.log and its exit status in
-# build/later/<name>.status, which appears when it is over.
-later_builds() {
-    build_later asan build asan "$address_tests"
-    build_later tsan build tsan threaded_tests
-    build_later clang build clang product
-}
-
-build_later() {  # <name> <command...>
-    local name=$1 status=0
-    shift
-    "$@" >"build/later/$name.log" 2>&1 || status=$?
-    echo "$status" >"build/later/$name.part" && mv "build/later/$name.part" "build/later/$name.status"
-}
-
-built() {  # <name>: waits for that build and shows its log
-    until [[ -f build/later/$1.status ]] || ! kill -0 "$builder" 2>/dev/null; do sleep 1; done
-    cat "build/later/$1.log"
-    [[ $(cat "build/later/$1.status") == 0 ]]
-}
-
-# However this script ends, its builds end too.
-end_builder() {
-    kill -- "-$builder" 2>/dev/null
-    wait "$builder" 2>/dev/null
-}
-
-if step "build: release" build release; then release_is_built=1; fi
-rm -rf build/later && mkdir -p build/later
-set -m
-(
-    chrt --idle --pid 0 $BASHPID || renice -n 19 -p $BASHPID
-    later_builds
-) >build/later/log 2>&1 &
-builder=$!
-set +m
-trap end_builder EXIT
-if [[ -n ${release_is_built:-} ]]; then run_ctest "release$full"; fi
-if step "build: asan" built asan; then run_ctest "asan$full"; fi
-if step "build: tsan" built tsan; then run_ctest tsan; fi
-step "build: clang" built clang
+if step "build: release" build release; then run_ctest "release$full"; fi
+if step "build: asan" build asan "$address_tests"; then run_ctest "asan$full"; fi
+if step "build: tsan" build tsan threaded_tests; then run_ctest tsan; fi
+step "build: clang" build clang product
 step "lint: formatting" tools/lint.sh --quick
 finish

@@ -329,7 +329,7 @@ TEST_P(DispatcherLaw, AHandlerThatRunsForTenLeasesRunsOnce) {
     std::atomic<bool> told_to_stop = false;
     std::atomic<bool> ended = false;
     DispatcherOptions options = quick();
-    options.lease = 6s;  // a busy machine must not hold up a renewal for that long
+    options.lease = 12s;  // a busy machine must not hold up a renewal for that long
     const std::unique_ptr<Store> second = sandbox().reopen();
     Dispatcher rival(*second, options);
     Dispatcher dispatcher(store(), options);
