@@ -25,8 +25,11 @@ BEGIN
     SELECT array_agg(n.id), array_agg(n.ordering_key) INTO notes, keys
       FROM (SELECT t.id, t.ordering_key FROM {turn} t ORDER BY t.id LIMIT looks) n;
     IF notes IS NOT NULL THEN
+        -- Here and below a range and the order of the line's index: for "= k ORDER BY seq" the planner would rather walk the
+        -- primary key where statistics say that one key has nearly all messages.
         firsts := ARRAY(SELECT (SELECT b.seq FROM {waiting} b
-                                 WHERE b.ordering_key = k AND NOT b.frees_key ORDER BY b.seq LIMIT 1)
+                                 WHERE b.ordering_key >= k AND b.ordering_key <= k AND NOT b.frees_key
+                                 ORDER BY b.ordering_key, b.seq LIMIT 1)
                           FROM unnest(keys) k);
         UPDATE {waiting} w SET behind = false
          WHERE w.seq = ANY (ARRAY(SELECT f.seq FROM {waiting} f
@@ -51,8 +54,9 @@ BEGIN
                AND (c.available_at, c.seq) <= (last_at, last_seq)
                AND (SELECT l.seq FROM {lease} l WHERE l.seq = c.seq) IS NULL
                AND (SELECT b.seq FROM {waiting} b
-                     WHERE b.ordering_key = c.ordering_key AND b.seq < c.seq AND NOT b.frees_key
-                     ORDER BY b.seq LIMIT 1) IS NOT NULL
+                     WHERE b.ordering_key >= c.ordering_key AND (b.ordering_key, b.seq) < (c.ordering_key, c.seq)
+                       AND NOT b.frees_key
+                     ORDER BY b.ordering_key, b.seq LIMIT 1) IS NOT NULL
              ORDER BY c.available_at, c.seq FOR UPDATE SKIP LOCKED));
     RETURN ARRAY(
         SELECT c.seq FROM {waiting} c
@@ -61,8 +65,9 @@ BEGIN
            AND (SELECT l.seq FROM {lease} l WHERE l.seq = c.seq) IS NULL
            AND (SELECT l.seq FROM {lease} l WHERE l.ordering_key = c.ordering_key) IS NULL
            AND (SELECT b.seq FROM {waiting} b
-                 WHERE b.ordering_key = c.ordering_key AND b.seq < c.seq AND NOT b.frees_key
-                 ORDER BY b.seq LIMIT 1) IS NULL
+                 WHERE b.ordering_key >= c.ordering_key AND (b.ordering_key, b.seq) < (c.ordering_key, c.seq)
+                   AND NOT b.frees_key
+                 ORDER BY b.ordering_key, b.seq LIMIT 1) IS NULL
          ORDER BY c.available_at, c.seq LIMIT in_room FOR UPDATE SKIP LOCKED);
 END $$;
 
