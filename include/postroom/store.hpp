@@ -79,6 +79,9 @@ struct Settlement {
     // Should it die by this: the next message of its ordering key may go on. Otherwise it blocks
     // its key until it is redriven.
     bool frees_key = false;
+    // ack, in a transaction of its own: the answer may come before it is safe from a crash of the
+    // database. One that is undone by a crash is a redelivery.
+    bool relaxed = false;
 };
 
 enum class Settled : std::uint8_t {

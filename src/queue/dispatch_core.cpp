@@ -223,6 +223,8 @@ void DispatchCore::settle_later(Message message, Settlement settlement, Instant 
 // Only the observer wants the message, and neither payload nor headers.
 Outgoing DispatchCore::outgoing(Message& message, Settlement settlement, Duration took) const {
     Outgoing out{.settlement = std::move(settlement), .took = took};
+    // With a key it must be safe: a redelivery would come after later messages of the key.
+    out.settlement.relaxed = message.ordering_key.empty();
     if (options_.observer != nullptr) {
         message.payload.clear();
         message.headers.clear();

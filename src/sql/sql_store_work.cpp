@@ -79,9 +79,15 @@ std::vector<Settled> SqlStore::settle_once(TxContext* tx, Queue queue,
             set_single(batch.add(s.outcome == Outcome::fail ? units.fail : units.retry, i), s);
         }
     }
+    // They share a transaction, and are as safe as the one that must be safest.
+    const bool relaxed =
+        tx == nullptr &&
+        std::all_of(settlements.begin(), settlements.end(),
+                    [](const Settlement& s) { return s.outcome == Outcome::ack && s.relaxed; });
     const Unit& ack_one = keep_history ? units.ack_one_kept : units.ack_one;
     acks.add_to(batch, units.ack, ack_one, first_group, [&](Params& params) {
-        params.set("keep_history", std::int64_t{keep_history ? 1 : 0});
+        params.set("keep_history", std::int64_t{keep_history ? 1 : 0})
+            .set("relaxed", std::int64_t{relaxed ? 1 : 0});
     });
     std::vector<Settled> results(settlements.size(), Settled::lost);
     if (batch.empty()) return results;

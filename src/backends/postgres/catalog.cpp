@@ -54,6 +54,13 @@ UNION ALL
 SELECT 'constraint ' || r.relname || '.' || c.conname, pg_get_constraintdef(c.oid)
   FROM relation r JOIN pg_constraint c ON c.conrelid = r.oid
 UNION ALL
+SELECT 'type ' || t.typname, format_type(t.typbasetype, t.typtypmod) ||
+       coalesce(string_agg(' ' || pg_get_constraintdef(c.oid), '' ORDER BY c.conname), '')
+  FROM pg_type t LEFT JOIN pg_constraint c ON c.contypid = t.oid
+ WHERE t.typtype = 'd' AND t.typnamespace = '{schema}'::regnamespace
+   AND EXISTS (SELECT FROM queue q WHERE starts_with(t.typname, q.name || '_'))
+ GROUP BY t.oid, t.typname, t.typbasetype, t.typtypmod
+UNION ALL
 SELECT 'index ' || r.relname, pg_get_indexdef(r.oid) || CASE WHEN i.indisvalid THEN '' ELSE ' (invalid)' END
   FROM relation r JOIN pg_index i ON i.indexrelid = r.oid
 UNION ALL

@@ -68,8 +68,7 @@ sql::QueueTexts queue_texts() {
         .separate = true};
     t.ack =
         one("SELECT * FROM {do_ack}(:seqs::bigint[], :nonces::bigint[], :lease_id::bigint, "
-            ":owner::uuid, "
-            ":keep_history::bigint <> 0)");
+            ":owner::uuid, :keep_history::bigint <> 0, :relaxed::bigint <> 0)");
     t.retry =
         one("SELECT seq, state FROM {do_retry}(:seq::bigint, :nonce::bigint, :lease_id::bigint, "
             ":error::text, "

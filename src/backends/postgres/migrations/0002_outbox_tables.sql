@@ -1,7 +1,8 @@
 -- What only the outbox has: history and idempotency keys. Locks: none on existing tables.
 
-ALTER TABLE {live} ADD CONSTRAINT message_id_length CHECK (char_length(message_id) BETWEEN 1 AND 36);
-ALTER TABLE {waiting} ADD CONSTRAINT message_id_length CHECK (char_length(message_id) BETWEEN 1 AND 36);
+ALTER DOMAIN {message_name} ADD CONSTRAINT message_id_length CHECK (char_length(VALUE) BETWEEN 1 AND 36);
+-- Only what is due already is fresh.
+ALTER DOMAIN {live_due} ADD CONSTRAINT due_already CHECK (VALUE <= clock_timestamp());
 
 -- History: delivered messages, append-only. The daily partitions are made by the function history_days.
 CREATE TABLE {done} (

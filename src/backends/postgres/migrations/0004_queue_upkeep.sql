@@ -118,8 +118,9 @@ END $$;
 --   * messages that were committed below the mark after it had passed them, or whose claim was rolled back
 --     (setval() is not): lower_to is the first of them.
 -- One round at a time. Normally it looks from a floor: when every transaction has ended that was running when
--- some number was the last handed out, all numbers up to it are final. As a number can be drawn before its
--- transaction has an id, every 30 s it looks from the first number on. The more numbers a round goes through,
+-- some number was the last handed out, all numbers up to it are final. A number can be drawn before its
+-- transaction has an id; so the number is that of one round, the id that of the next, and every 30 s it looks from the
+-- first number on. The more numbers a round goes through,
 -- the longer the next one waits, so that rounds cost little whatever the number of pollers; with fewer than
 -- 40,000 numbers in doubt that is at most a second.
 CREATE FUNCTION {look}(in_limit bigint, OUT lower_to bigint, OUT raise_to bigint, OUT leases boolean,
@@ -138,6 +139,7 @@ DECLARE
     full_round boolean;
     settled boolean;
     old_number bigint;
+    before bigint;
     old_xid bigint;
     new_number bigint;
     new_xid bigint;
@@ -170,7 +172,7 @@ BEGIN
         born_low := coalesce(pg_sequence_last_value('{born_mark}'), 0);
     END IF;
 
-    -- A number is read before the transaction id that makes it final.
+    -- A number is read a round before the transaction id that makes it final.
     old_number := coalesce(pg_sequence_last_value('{tick_number}'), 0);
     old_xid := pg_sequence_last_value('{tick_xid}');
     settled := coalesce(pg_snapshot_xmin(pg_current_snapshot())::text::bigint >= old_xid, false);
@@ -193,10 +195,12 @@ BEGIN
         PERFORM setval('{born_mark}', greatest(1, least(coalesce(first_born, old_number + 1), old_number + 1)));
     END IF;
 
-    -- Should this end between the two, an old number with a new transaction id is merely cautious.
+    -- Should this end in between, an old number with a new transaction id is merely cautious.
     PERFORM setval('{tick_xid}', greatest(1, new_xid));
     -- Not called: no number was handed out yet, not even the first.
-    PERFORM setval('{tick_number}', greatest(1, new_number), new_number > 0);
+    before := coalesce(pg_sequence_last_value('{next_tick}'), 0);
+    PERFORM setval('{tick_number}', greatest(1, before), before > 0);
+    PERFORM setval('{next_tick}', greatest(1, new_number), new_number > 0);
     pause_ms := least(30000, greatest(5, greatest(0, coalesce(lower_to, high) - low) / numbers_per_ms));
     IF full_round THEN
         pause_ms := least(1000, pause_ms);

@@ -100,7 +100,8 @@ SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan S
 SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off SET jit = off
 AS $$
 DECLARE
-    -- Claims look this many numbers below the mark: that finds nearly all commits which come in late.
+    -- Claims look this many numbers below the mark, as far as they are in doubt: that finds nearly all commits which
+    -- come in late.
     slack CONSTANT bigint := 100;
     by_age CONSTANT boolean := in_turn % 4 = 3;
     found record;
@@ -113,6 +114,8 @@ DECLARE
     low bigint[];
     ordered bigint[] := '{}';
     fresh bigint[];
+    low_end bigint;
+    share bigint;
     due_share bigint;
     ordered_share bigint;
     taken bigint;
@@ -191,16 +194,29 @@ BEGIN
         ordered := {line_up}(at, room);
     END IF;
     due_share := least(cardinality(due) + cardinality(ordered), (room + in_turn / 4) / 2);
+    share := room - due_share;
+    low_end := greatest(mark - slack, coalesce(pg_sequence_last_value('{floor}'), 1));
     IF {locks_rows}() THEN
         fresh := ARRAY(SELECT v.seq FROM {live} v
-                        WHERE v.seq >= mark - slack AND v.born_until IS NULL
+                        WHERE v.seq >= low_end AND v.born_until IS NULL
                           AND (SELECT l.seq FROM {lease} l WHERE l.seq = v.seq) IS NULL
-                        ORDER BY v.seq LIMIT room - due_share FOR UPDATE SKIP LOCKED);
+                        ORDER BY v.seq LIMIT share FOR UPDATE SKIP LOCKED);
+    ELSIF (SELECT l.seq FROM {lease} l WHERE l.seq >= mark ORDER BY l.seq LIMIT 1) IS NULL THEN
+        -- The rule: from the mark on nothing is leased, and no row's lease need be looked for. Below it they are few.
+        fresh := ARRAY(SELECT v.seq FROM {live} v
+                        WHERE v.seq >= low_end AND v.seq < mark AND v.born_until IS NULL
+                          AND v.seq <> ALL (ARRAY(SELECT l.seq FROM {lease} l WHERE l.seq >= low_end AND l.seq < mark))
+                        ORDER BY v.seq LIMIT share);
+        share := share - cardinality(fresh);
+        IF share > 0 THEN
+            fresh := fresh || ARRAY(SELECT v.seq FROM {live} v WHERE v.seq >= mark AND v.born_until IS NULL
+                                     ORDER BY v.seq LIMIT share);
+        END IF;
     ELSE
         fresh := ARRAY(SELECT v.seq FROM {live} v
-                        WHERE v.seq >= mark - slack AND v.born_until IS NULL
+                        WHERE v.seq >= low_end AND v.born_until IS NULL
                           AND (SELECT l.seq FROM {lease} l WHERE l.seq = v.seq) IS NULL
-                        ORDER BY v.seq LIMIT room - due_share);
+                        ORDER BY v.seq LIMIT share);
     END IF;
     -- Of what waited, those with an ordering key and those without share likewise.
     due_share := least(cardinality(due) + cardinality(ordered), room - cardinality(fresh));

@@ -211,8 +211,9 @@ BEGIN
     END IF;
 END $$;
 
-CREATE FUNCTION {do_ack}(in_seqs bigint[], in_nonces bigint[], in_lease_id bigint, in_owner uuid,
-                         in_keep boolean)
+-- A mark that a message is done keeps duplicates out: it is never relaxed.
+CREATE FUNCTION {do_ack}(in_seqs bigint[], in_nonces bigint[], in_lease_id bigint, in_owner uuid, in_keep boolean,
+                         in_relaxed boolean DEFAULT false)
 RETURNS SETOF bigint LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off SET jit = off

@@ -19,13 +19,26 @@ DECLARE
     held bigint[];
     holder uuid;
     ends timestamptz;  -- all of them were leased by one claim; the earliest, should they differ
+    first_seq bigint;
+    last_seq bigint;
+    starts bigint[];
+    stops bigint[];
     urgent bigint[] := '{}';
     plain_rows bigint;
     urgent_rows bigint := 0;
 BEGIN
-    SELECT array_agg(l.seq), min(l.locked_until) INTO held, ends FROM {lease} l WHERE l.lease_id = in_lease_id;
+    SELECT array_agg(l.seq), min(l.locked_until), min(l.seq), max(l.seq) INTO held, ends, first_seq, last_seq
+      FROM {lease} l WHERE l.lease_id = in_lease_id;
     IF held IS NULL THEN
         RETURN;
+    END IF;
+    -- Mostly the numbers are one run, and one search finds them all.
+    IF last_seq - first_seq + 1 = cardinality(held) THEN
+        starts := ARRAY[first_seq];
+        stops := ARRAY[last_seq];
+    ELSE
+        starts := held;
+        stops := held;
     END IF;
     holder := (SELECT l.owner FROM {lease} l WHERE l.seq = held[1]);
     IF (SELECT v.seq FROM {live} v WHERE v.priority > 0 LIMIT 1) IS NOT NULL THEN
@@ -33,35 +46,36 @@ BEGIN
     END IF;
     IF cardinality(urgent) > 0 THEN
         RETURN QUERY
-        SELECT v.seq, v.nonce, 1::smallint, v.message_id, v.topic, v.payload, v.content_type,
+        SELECT v.seq, v.nonce, 1::smallint, v.message_id::text, v.topic::text, v.payload, v.content_type,
                v.headers::text, v.correlation_id, v.tenant_id, coalesce(v.idempotency_key, v.message_id),
-               v.aggregate_type, v.aggregate_id, v.ordering_key, v.source, v.hash, v.created_at,
-               NULL::timestamptz, coalesce(v.due_time, v.created_at), v.occurred_at, v.due_time,
-               v.expires_at, NULL::timestamptz, NULL::text, v.priority, v.max_attempts, 0, 0, NULL::text,
+               v.aggregate_type, v.aggregate_id, v.ordering_key::text, v.source::text, v.hash, v.created_at,
+               NULL::timestamptz, coalesce(v.due_time, v.created_at), v.occurred_at, v.due_time::timestamptz,
+               v.expires_at, NULL::timestamptz, NULL::text, v.priority::integer, v.max_attempts::integer, 0, 0, NULL::text,
                NULL::text, in_lease_id, holder, ends
           FROM {live} v
          WHERE v.seq = ANY (urgent) ORDER BY v.priority DESC, v.seq;
         GET DIAGNOSTICS urgent_rows = ROW_COUNT;
     END IF;
     RETURN QUERY
-    SELECT v.seq, v.nonce, 1::smallint, v.message_id, v.topic, v.payload, v.content_type, v.headers::text,
+    SELECT v.seq, v.nonce, 1::smallint, v.message_id::text, v.topic::text, v.payload, v.content_type, v.headers::text,
            v.correlation_id, v.tenant_id, coalesce(v.idempotency_key, v.message_id), v.aggregate_type,
-           v.aggregate_id, v.ordering_key, v.source, v.hash, v.created_at, NULL::timestamptz,
-           coalesce(v.due_time, v.created_at), v.occurred_at, v.due_time, v.expires_at, NULL::timestamptz,
-           NULL::text, v.priority, v.max_attempts, 0, 0, NULL::text, NULL::text, in_lease_id, holder,
+           v.aggregate_id, v.ordering_key::text, v.source::text, v.hash, v.created_at, NULL::timestamptz,
+           coalesce(v.due_time, v.created_at), v.occurred_at, v.due_time::timestamptz, v.expires_at, NULL::timestamptz,
+           NULL::text, v.priority::integer, v.max_attempts::integer, 0, 0, NULL::text, NULL::text, in_lease_id, holder,
            ends
-      FROM {live} v
-     WHERE v.seq = ANY (held) AND v.seq <> ALL (urgent);
+      FROM unnest(starts, stops) AS run (first, last),
+           LATERAL (SELECT * FROM {live} f WHERE f.seq >= run.first AND f.seq <= run.last OFFSET 0) v
+     WHERE v.seq <> ALL (urgent);
     GET DIAGNOSTICS plain_rows = ROW_COUNT;
     IF urgent_rows + plain_rows = cardinality(held) THEN
         RETURN;
     END IF;
     RETURN QUERY
-    SELECT w.seq, w.nonce, 1::smallint, w.message_id, w.topic, w.payload, w.content_type, w.headers::text,
+    SELECT w.seq, w.nonce, 1::smallint, w.message_id::text, w.topic::text, w.payload, w.content_type, w.headers::text,
            w.correlation_id, w.tenant_id, coalesce(w.idempotency_key, w.message_id), w.aggregate_type,
-           w.aggregate_id, w.ordering_key, w.source, w.hash, w.created_at, NULL::timestamptz,
-           w.available_at, w.occurred_at, w.due_time, w.expires_at, NULL::timestamptz, NULL::text,
-           w.priority, w.max_attempts, w.retry_count, w.lost_count, w.last_error, w.dead_reason,
+           w.aggregate_id, w.ordering_key::text, w.source::text, w.hash, w.created_at, NULL::timestamptz,
+           w.available_at, w.occurred_at, w.due_time::timestamptz, w.expires_at, NULL::timestamptz, NULL::text,
+           w.priority::integer, w.max_attempts::integer, w.retry_count, w.lost_count, w.last_error, w.dead_reason,
            in_lease_id, holder, ends
       FROM {waiting} w
      WHERE w.seq = ANY (held);

@@ -33,11 +33,11 @@ BEGIN
     END IF;
     IF cardinality(urgent) > 0 THEN
         RETURN QUERY
-        SELECT v.seq, v.nonce, 1::smallint, v.message_id, v.topic, v.payload, v.content_type,
+        SELECT v.seq, v.nonce, 1::smallint, v.message_id::text, v.topic::text, v.payload, v.content_type,
                v.headers::text, v.correlation_id, v.tenant_id, v.idempotency_key, v.aggregate_type,
-               v.aggregate_id, v.ordering_key, v.source, k.hash, v.created_at, k.last_seen,
-               coalesce(v.due_time, v.created_at), v.occurred_at, v.due_time, v.expires_at,
-               NULL::timestamptz, NULL::text, v.priority, v.max_attempts, 0, 0, NULL::text, NULL::text,
+               v.aggregate_id, v.ordering_key::text, v.source::text, k.hash, v.created_at, k.last_seen,
+               coalesce(v.due_time, v.created_at), v.occurred_at, v.due_time::timestamptz, v.expires_at,
+               NULL::timestamptz, NULL::text, v.priority::integer, v.max_attempts::integer, 0, 0, NULL::text, NULL::text,
                in_lease_id, holder, ends
           FROM {live} v
                LEFT JOIN LATERAL (SELECT k.hash, k.last_seen FROM {key} k
@@ -46,11 +46,11 @@ BEGIN
         GET DIAGNOSTICS urgent_rows = ROW_COUNT;
     END IF;
     RETURN QUERY
-    SELECT v.seq, v.nonce, 1::smallint, v.message_id, v.topic, v.payload, v.content_type, v.headers::text,
+    SELECT v.seq, v.nonce, 1::smallint, v.message_id::text, v.topic::text, v.payload, v.content_type, v.headers::text,
            v.correlation_id, v.tenant_id, v.idempotency_key, v.aggregate_type, v.aggregate_id,
-           v.ordering_key, v.source, k.hash, v.created_at, k.last_seen, coalesce(v.due_time, v.created_at),
-           v.occurred_at, v.due_time, v.expires_at, NULL::timestamptz, NULL::text, v.priority,
-           v.max_attempts, 0, 0, NULL::text, NULL::text, in_lease_id, holder,
+           v.ordering_key::text, v.source::text, k.hash, v.created_at, k.last_seen, coalesce(v.due_time, v.created_at),
+           v.occurred_at, v.due_time::timestamptz, v.expires_at, NULL::timestamptz, NULL::text, v.priority::integer,
+           v.max_attempts::integer, 0, 0, NULL::text, NULL::text, in_lease_id, holder,
            ends
       FROM {live} v
            LEFT JOIN LATERAL (SELECT k.hash, k.last_seen FROM {key} k
@@ -61,10 +61,10 @@ BEGIN
         RETURN;
     END IF;
     RETURN QUERY
-    SELECT w.seq, w.nonce, 1::smallint, w.message_id, w.topic, w.payload, w.content_type, w.headers::text,
+    SELECT w.seq, w.nonce, 1::smallint, w.message_id::text, w.topic::text, w.payload, w.content_type, w.headers::text,
            w.correlation_id, w.tenant_id, w.idempotency_key, w.aggregate_type, w.aggregate_id,
-           w.ordering_key, w.source, k.hash, w.created_at, k.last_seen, w.available_at, w.occurred_at,
-           w.due_time, w.expires_at, NULL::timestamptz, NULL::text, w.priority, w.max_attempts,
+           w.ordering_key::text, w.source::text, k.hash, w.created_at, k.last_seen, w.available_at, w.occurred_at,
+           w.due_time::timestamptz, w.expires_at, NULL::timestamptz, NULL::text, w.priority::integer, w.max_attempts::integer,
            w.retry_count, w.lost_count, w.last_error, w.dead_reason, in_lease_id, holder,
            ends
       FROM {waiting} w
