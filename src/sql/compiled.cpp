@@ -32,6 +32,10 @@ public:
         return unit(UnitText{.statements = {source}}, queue);
     }
 
+    InsertUnits insert(const InsertTexts& t) const {
+        return {.one = unit(t.one, Queue::outbox), .many = unit(t.many, Queue::outbox)};
+    }
+
     QueueUnits queue(const QueueTexts& t, Queue q) const {
         return {.claim = unit(t.claim, q),
                 .ack = unit(t.ack, q),
@@ -61,8 +65,9 @@ CompiledDialect::CompiledDialect(const Dialect& dialect, const Names& names) {
     const Compiler c(dialect, names);
     outbox_queue = c.queue(dialect.outbox_queue, Queue::outbox);
     inbox_queue = c.queue(dialect.inbox_queue, Queue::inbox);
-    insert = c.unit(dialect.outbox.insert, Queue::outbox);
-    insert_many = c.unit(dialect.outbox.insert_many, Queue::outbox);
+    insert = c.insert({dialect.outbox.insert, dialect.outbox.insert_many});
+    bare = c.insert(dialect.outbox.bare);
+    bare_born = c.insert(dialect.outbox.bare_born);
     enqueue = c.unit(dialect.outbox.enqueue, Queue::outbox);
     if (!dialect.outbox.statement.empty())
         statement = c.unit(dialect.outbox.statement, Queue::outbox);

@@ -12,10 +12,15 @@ struct QueueUnits {
     std::string blocking;           // one of them
 };
 
+struct InsertUnits {
+    Unit one, many;
+};
+
 struct CompiledDialect {
     QueueUnits outbox_queue;
     QueueUnits inbox_queue;
-    Unit insert, insert_many, enqueue;
+    InsertUnits insert, bare, bare_born;
+    Unit enqueue;
     Unit statement;  // of one statement, or none: insert will do
     Unit receive, see, mark;
     Unit paused_topics, pause_topic, resume_topic;

@@ -101,6 +101,12 @@ struct QueueTexts {
     std::string blocking;
 };
 
+// An INSERT of one row, and of many with an array for each parameter. Rows in their order.
+struct InsertTexts {
+    UnitText one;
+    UnitText many;
+};
+
 struct OutboxTexts {
     // One message that needs nothing special. :nonce, :message_id, :topic, :payload, :content_type,
     // :headers (JSON text or NULL), :correlation_id, :tenant_id (text, may be empty),
@@ -115,6 +121,12 @@ struct OutboxTexts {
     // NULL). Rows as for insert, in the order of the arrays. No statements: the engine has no such
     // thing, insert is repeated.
     UnitText insert_many;
+
+    // The same for messages with nothing but a topic and a payload, and bare_born for those that
+    // are leased from birth: :nonce, :message_id, :topic, :payload. No statements: the engine gains
+    // nothing by fewer columns, the other ones are taken.
+    InsertTexts bare{};
+    InsertTexts bare_born{};
 
     // One message with an idempotency key, a due time, an ordering key or a low priority. As insert
     // (without :born_*), and :key (NULL: none), :due_time (NULL: none). The key is taken first. If

@@ -16,6 +16,15 @@ bool needs_enqueue(const NewMessage& message) {
            !message.ordering_key.empty() || message.priority < 0;
 }
 
+bool is_bare(const NewMessage& message) {
+    static const NewMessage nothing_given;
+    return message.content_type == nothing_given.content_type && message.headers.empty() &&
+           message.correlation_id.empty() && message.tenant_id.empty() &&
+           message.aggregate_type == nothing_given.aggregate_type && message.aggregate_id.empty() &&
+           !message.occurred_at && !message.expires_at && message.priority == 0 &&
+           !message.max_attempts && !needs_enqueue(message);
+}
+
 void set_born(Params& params, const BornLease* born) {
     if (born == nullptr) {
         params.set("born_owner", {}).set("born_lease_id", {}).set("born_us", {});
@@ -26,14 +35,19 @@ void set_born(Params& params, const BornLease* born) {
         .set("born_us", born->lease.count());
 }
 
-void set_message(Params& params, const OutboxRow& row) {
+void set_bare(Params& params, const OutboxRow& row) {
     const NewMessage& m = *row.message;
-    params.reserve(21);  // with those of set_born()
     params.set("nonce", row.nonce)
         .set("message_id", m.message_id.str())
         .set("topic", m.topic.view())
-        .set("payload", BlobView{*m.payload})
-        .set("content_type", m.content_type)
+        .set("payload", BlobView{*m.payload});
+}
+
+void set_message(Params& params, const OutboxRow& row) {
+    const NewMessage& m = *row.message;
+    params.reserve(21);  // with those of set_born()
+    set_bare(params, row);
+    params.set("content_type", m.content_type)
         .set_text_or_null("headers", row.headers)
         .set_text_or_null("correlation_id", m.correlation_id)
         .set("tenant_id", std::string_view(m.tenant_id))
@@ -49,7 +63,7 @@ void set_message(Params& params, const OutboxRow& row) {
         .set("max_attempts", m.max_attempts ? Value{std::int64_t{*m.max_attempts}} : Value{});
 }
 
-OutboxColumns::OutboxColumns(std::span<const OutboxRow* const> rows) {
+OutboxColumns::OutboxColumns(std::span<const OutboxRow* const> rows, bool bare) : bare_(bare) {
     for (const OutboxRow* row : rows) add(*row);
 }
 
@@ -59,6 +73,7 @@ void OutboxColumns::add(const OutboxRow& row) {
     message_id_.emplace_back(m.message_id.str());
     topic_.emplace_back(m.topic.view());
     payload_.push_back({*m.payload});
+    if (bare_) return;
     content_type_.emplace_back(m.content_type);
     headers_.push_back(text_or_null(row.headers));
     correlation_id_.push_back(text_or_null(m.correlation_id));
@@ -78,8 +93,9 @@ void OutboxColumns::set(Params& params) const {
     params.set("nonce", IntArray(nonce_))
         .set("message_id", TextArray(message_id_))
         .set("topic", TextArray(topic_))
-        .set("payload", BlobArray(payload_))
-        .set("content_type", TextArray(content_type_))
+        .set("payload", BlobArray(payload_));
+    if (bare_) return;
+    params.set("content_type", TextArray(content_type_))
         .set("headers", TextArray(headers_))
         .set("correlation_id", TextArray(correlation_id_))
         .set("tenant_id", TextArray(tenant_id_))

@@ -23,14 +23,18 @@ struct OutboxRow {
 // True when the message cannot take the plain INSERT: it has an idempotency key, a due time or a
 // low priority.
 bool needs_enqueue(const NewMessage& message);
+// True when the message has nothing but a topic and a payload.
+bool is_bare(const NewMessage& message);
 
 void set_born(Params& params, const BornLease* born);
+void set_bare(Params& params, const OutboxRow& row);
 void set_message(Params& params, const OutboxRow& row);
 
 // Holds the arrays that the parameters of a multi-row INSERT point at.
 class OutboxColumns {
 public:
-    explicit OutboxColumns(std::span<const OutboxRow* const> rows);
+    // `bare`: only what set_bare() sets.
+    OutboxColumns(std::span<const OutboxRow* const> rows, bool bare);
     void set(Params& params) const;
 
 private:
@@ -39,6 +43,7 @@ private:
 
     void add(const OutboxRow& row);
 
+    bool bare_;
     std::vector<std::int64_t> nonce_, priority_, max_attempts_;
     std::vector<BlobView> payload_;
     Texts message_id_, topic_, content_type_, headers_, correlation_id_, tenant_id_,

@@ -63,15 +63,20 @@ std::vector<EnqueueResult> SqlStore::enqueue(TxContext* tx, std::span<const NewM
     for (const OutboxRow& row : rows) {
         if (!needs_enqueue(*row.message)) plain.push_back(&row);
     }
+    const InsertUnits& bare_units = born == nullptr ? units_.bare : units_.bare_born;
+    const bool bare = !bare_units.one.statements.empty() &&
+                      std::all_of(plain.begin(), plain.end(),
+                                  [](const OutboxRow* row) { return is_bare(*row->message); });
+    const InsertUnits& insert = bare ? bare_units : units_.insert;
     std::optional<OutboxColumns> columns;
-    if (plain.size() > 1 && !units_.insert_many.statements.empty()) {
-        Params& params = batch.add(units_.insert_many, plain_tag);
-        columns.emplace(plain).set(params);
+    if (plain.size() > 1 && !insert.many.statements.empty()) {
+        Params& params = batch.add(insert.many, plain_tag);
+        columns.emplace(plain, bare).set(params);
         set_born(params, born);
     } else {
         for (const OutboxRow* row : plain) {
-            Params& params = batch.add(units_.insert, plain_tag);
-            set_message(params, *row);
+            Params& params = batch.add(insert.one, plain_tag);
+            bare ? set_bare(params, *row) : set_message(params, *row);
             set_born(params, born);
         }
     }
@@ -97,7 +102,7 @@ std::vector<EnqueueResult> SqlStore::enqueue(TxContext* tx, std::span<const NewM
 }
 
 SqlStatement SqlStore::enqueue_statement(const NewMessage& message) {
-    const Unit& plain = units_.statement.statements.empty() ? units_.insert : units_.statement;
+    const Unit& plain = units_.statement.statements.empty() ? units_.insert.one : units_.statement;
     const Unit& unit = needs_enqueue(message) ? units_.enqueue : plain;
     if (unit.statements.size() != 1) {
         throw Error(ErrorKind::misuse,

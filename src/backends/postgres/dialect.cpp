@@ -128,6 +128,21 @@ sql::OutboxTexts outbox_texts() {
         ":max_attempts::bigint[]) "
         "AS u(n, m, t, p, ct, h, ci, ti, ik, aty, ai, oa, ea, pr, ok, ma) RETURNING {}",
         columns, born, written));
+    constexpr const char* born_columns = ", owner, lease_id, born_until";
+    const auto bare = [&](std::string_view more_columns, const std::string& more_values) {
+        return sql::InsertTexts{
+            .one = one(fmt::format("INSERT INTO {{live}} (nonce, message_id, topic, payload{}) "
+                                   "VALUES (:nonce::bigint, :message_id::text, :topic::text, "
+                                   ":payload::bytea{}) RETURNING {}",
+                                   more_columns, more_values, written)),
+            .many = one(fmt::format(
+                "INSERT INTO {{live}} (nonce, message_id, topic, payload{}) "
+                "SELECT n, m, t, p{} FROM unnest(:nonce::bigint[], :message_id::text[], "
+                ":topic::text[], :payload::bytea[]) AS u(n, m, t, p) RETURNING {}",
+                more_columns, more_values, written))};
+    };
+    t.bare = bare("", "");
+    t.bare_born = bare(born_columns, fmt::format(", {}", born));
     t.enqueue =
         one("SELECT seq, nonce, message_id, already_existed FROM {do_enqueue}(:nonce::bigint, "
             ":message_id::text, "
