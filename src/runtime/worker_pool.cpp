@@ -6,33 +6,41 @@
 namespace postroom {
 
 WorkerPool::WorkerPool(std::uint32_t count, std::function<bool()> work) : work_(std::move(work)) {
-    for (std::uint32_t i = 0; i < count; ++i)
-        threads_.emplace_back([this](const std::stop_token& stop) { run(stop); });
+    for (std::uint32_t i = 0; i < count; ++i) threads_.emplace_back([this] { run(); });
 }
 
 void WorkerPool::wake(std::size_t count) {
-    const base::MutexLock lock(mutex_);
-    ++calls_;
-    if (count >= sleeping_) return woken_.notify_all();
+    std::size_t sleepers = 0;
+    {
+        const base::MutexLock lock(mutex_);
+        ++calls_;
+        sleepers = sleeping_;
+    }
+    if (count >= sleepers) return woken_.notify_all();
     for (std::size_t i = 0; i < count; ++i) woken_.notify_one();
 }
 
 void WorkerPool::stop() {
-    for (std::jthread& thread : threads_) thread.request_stop();
+    {
+        const base::MutexLock lock(mutex_);
+        stopping_ = true;
+    }
+    woken_.notify_all();
     threads_.clear();
 }
 
-void WorkerPool::run(const std::stop_token& stop) {
-    while (!stop.stop_requested()) {
+void WorkerPool::run() {
+    for (;;) {
         std::uint64_t seen = 0;
         {
             const base::MutexLock lock(mutex_);
+            if (stopping_) return;
             seen = calls_;
         }
         if (work_()) continue;
         base::MutexLock lock(mutex_);
         ++sleeping_;
-        woken_.wait(lock, stop, [&]() POSTROOM_REQUIRES(mutex_) { return calls_ != seen; });
+        woken_.wait(lock, [&]() POSTROOM_REQUIRES(mutex_) { return stopping_ || calls_ != seen; });
         --sleeping_;
     }
 }

@@ -27,14 +27,15 @@ public:
     void stop();
 
 private:
-    void run(const std::stop_token& stop);
+    void run();
 
     const std::function<bool()> work_;
 
     base::Mutex mutex_;
-    base::CondVar woken_;
+    base::Signal woken_;
     std::uint64_t calls_ POSTROOM_GUARDED_BY(mutex_) = 0;  // of wake(): none is missed
     std::size_t sleeping_ POSTROOM_GUARDED_BY(mutex_) = 0;
+    bool stopping_ POSTROOM_GUARDED_BY(mutex_) = false;
 
     std::vector<std::jthread> threads_;  // last: they use all of the above
 };

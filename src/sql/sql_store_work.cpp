@@ -41,10 +41,13 @@ std::vector<Message> SqlStore::claim(Queue queue, const ClaimRequest& request,
     runner_.run(
         nullptr, batch, unit.separate, [&] { messages.clear(); },
         [&](std::size_t, const Row& row) { messages.push_back(read_message(queue, row)); }, stop);
-    std::sort(messages.begin(), messages.end(), [](const Message& a, const Message& b) {
+    const auto goes_first = [](const Message& a, const Message& b) {
         return std::tuple(-std::int64_t{a.priority}, a.id) <
                std::tuple(-std::int64_t{b.priority}, b.id);
-    });
+    };
+    // Mostly they come that way, and messages are costly to move.
+    if (!std::is_sorted(messages.begin(), messages.end(), goes_first))
+        std::sort(messages.begin(), messages.end(), goes_first);
     return messages;
 }
 

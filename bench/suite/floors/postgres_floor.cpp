@@ -16,19 +16,21 @@ constexpr Oid uuid_oid = 2950;
 constexpr Oid text_oid = 25;
 constexpr Oid bytea_oid = 17;
 
+// What people write, and what the bars were set against: the payload as JSON.
 constexpr const char* tables = R"sql(
 CREATE TABLE message (
     id          uuid PRIMARY KEY,
     seq         bigint GENERATED ALWAYS AS IDENTITY,
     topic       text NOT NULL,
-    payload     bytea NOT NULL,
+    payload     jsonb NOT NULL,
     created_at  timestamptz NOT NULL DEFAULT now(),
     due_at      timestamptz NOT NULL DEFAULT now(),
     lease_until timestamptz,
     owner       uuid,
     status      smallint NOT NULL DEFAULT 0,
     attempts    int NOT NULL DEFAULT 0,
-    last_error  text
+    last_error  text,
+    processed_at timestamptz
 );
 CREATE INDEX message_ready ON message (due_at, seq) WHERE status = 0;
 CREATE TABLE account (id bigint PRIMARY KEY, balance bigint NOT NULL);
@@ -49,10 +51,10 @@ CREATE INDEX received_ready ON received (seq) WHERE status = 0;
 )sql";
 
 constexpr const char* insert_sql =
-    "INSERT INTO message (id, topic, payload) VALUES ($1::uuid, $2::text, $3::bytea)";
+    "INSERT INTO message (id, topic, payload) VALUES ($1::uuid, $2::text, $3::text::jsonb)";
 constexpr const char* insert_many_sql =
     "INSERT INTO message (id, topic, payload) "
-    "SELECT * FROM unnest($1::uuid[], $2::text[], $3::bytea[])";
+    "SELECT i, t, p::jsonb FROM unnest($1::uuid[], $2::text[], $3::text[]) AS u(i, t, p)";
 constexpr const char* update_account_sql =
     "UPDATE account SET balance = balance + 1 WHERE id = $1::bigint";
 constexpr const char* claim_sql = R"sql(
@@ -113,7 +115,7 @@ public:
         connection_.run(
             "insert_many",
             {encode(ids, uuid_oid), encode(std::vector<std::string>(count, topic_), text_oid),
-             encode(std::vector<std::string>(count, payload_), bytea_oid)});
+             encode(std::vector<std::string>(count, payload_), text_oid)});
     }
 
     std::size_t drain(std::size_t batch) override {
@@ -158,13 +160,13 @@ private:
     }
 
     // The binary form: a signature, then for each row the number of its fields and each with its
-    // length in front, then -1.
+    // length in front, then -1. JSON begins with the number of its version.
     void copy(std::size_t count) {
         static const std::string signature{"PGCOPY\n\377\r\n\0", 11};
         std::string data = signature + encode32(0) + encode32(0);
         for (std::size_t i = 0; i < count; ++i) {
             data += encode16(3);
-            for (const std::string& field : {random_uuid(), topic_, payload_})
+            for (const std::string& field : {random_uuid(), topic_, "\1" + payload_})
                 data += encode32(static_cast<std::uint32_t>(field.size())) + field;
         }
         data += encode16(0xffff);

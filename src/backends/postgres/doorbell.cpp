@@ -109,7 +109,10 @@ std::string channel_of(const std::string& name) {
 Ringer::Ringer(Conninfo conninfo, const std::string& channel, const DoorbellLimits& limits)
     : limits_(limits),
       conninfo_(std::move(conninfo)),
-      statement_(fmt::format("SELECT pg_catalog.pg_notify('{}', '')", channel)) {}
+      // The server writes a commit record for a notification and would wait for its flush first.
+      statement_(fmt::format("SELECT pg_catalog.set_config('synchronous_commit', 'off', true), "
+                             "pg_catalog.pg_notify('{}', '')",
+                             channel)) {}
 
 void Ringer::ring() noexcept {
     // Another thread rings, perhaps while it connects: nobody waits for it.

@@ -51,9 +51,9 @@ END $$;
 
 -- Removes acknowledged messages and keeps them as history. The numbers come in order.
 --
--- Those of a claim mostly are one run and all in live: then ranges find them, which is cheaper than one search for each,
--- and one comparison tells that they are the messages meant. Otherwise at most 200 go at a time, because the list of
--- nonces is searched one by one.
+-- Those of a claim mostly are a few long runs, and in live: then ranges find them, which is cheaper than one search for
+-- each, and one comparison tells that they are the messages meant. Otherwise at most 200 go at a time, because the list
+-- of nonces is searched one by one.
 CREATE FUNCTION {do_ack}(in_seqs bigint[], in_nonces bigint[], in_lease_id bigint, in_owner uuid, in_keep boolean,
                          in_relaxed boolean DEFAULT false)
 RETURNS SETOF bigint LANGUAGE plpgsql VOLATILE
@@ -62,14 +62,19 @@ SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off
 AS $$
 DECLARE
     chunk CONSTANT integer := 200;
+    run_min CONSTANT integer := 8;  -- on average, for ranges to pay
     at timestamptz := clock_timestamp();
-    asked CONSTANT bigint := cardinality(in_seqs);
-    first_seq bigint := in_seqs[1];
-    last_seq bigint := in_seqs[asked];
-    one_run boolean := asked > 1 AND last_seq - first_seq + 1 = asked;
+    asked CONSTANT integer := cardinality(in_seqs);
+    begins integer[];  -- where the pieces begin that go together
+    by_run boolean;
+    is_run boolean;
+    last integer;
     seqs bigint[];
     nonces bigint[];
+    first_seq bigint;
+    last_seq bigint;
     leased boolean;
+    whole_run boolean;
     held bigint[];
     settled bigint;
 BEGIN
@@ -77,20 +82,23 @@ BEGIN
         -- An ack that a crash undoes is a redelivery. Local to this transaction, which is the ack's own.
         PERFORM set_config('synchronous_commit', 'off', true);
     END IF;
-    IF one_run THEN
-        one_run := in_seqs = ARRAY(SELECT generate_series(first_seq, last_seq))
-                   AND in_nonces = ARRAY(SELECT v.nonce FROM {live} v WHERE v.seq >= first_seq AND v.seq <= last_seq
-                                          ORDER BY v.seq);
+    begins := ARRAY(SELECT i FROM generate_series(1, asked) i WHERE i = 1 OR in_seqs[i] <> in_seqs[i - 1] + 1);
+    by_run := cardinality(begins) * run_min <= asked;
+    IF NOT by_run THEN
+        begins := ARRAY(SELECT generate_series(1, asked, chunk));
     END IF;
-    FOR i IN 1 .. asked BY CASE WHEN one_run THEN asked ELSE chunk END LOOP
-        seqs := in_seqs[i:i + CASE WHEN one_run THEN asked ELSE chunk END - 1];
-        nonces := in_nonces[i:i + CASE WHEN one_run THEN asked ELSE chunk END - 1];
+    FOR i IN 1 .. cardinality(begins) LOOP
+        last := coalesce(begins[i + 1] - 1, asked);
+        seqs := in_seqs[begins[i]:last];
+        nonces := in_nonces[begins[i]:last];
         first_seq := seqs[1];
         last_seq := seqs[cardinality(seqs)];
+        is_run := by_run AND nonces = ARRAY(SELECT v.nonce FROM {live} v WHERE v.seq >= first_seq AND v.seq <= last_seq
+                                             ORDER BY v.seq);
         leased := (SELECT l.seq FROM {lease} l WHERE l.seq >= first_seq AND l.seq <= last_seq
                     ORDER BY l.seq LIMIT 1) IS NOT NULL;
         held := '{}';
-        IF leased AND one_run THEN
+        IF leased AND is_run THEN
             WITH dropped AS (
                 DELETE FROM {lease} l
                  WHERE l.seq >= first_seq AND l.seq <= last_seq AND l.lease_id = in_lease_id
@@ -110,12 +118,9 @@ BEGIN
         settled := 0;
 
         IF cardinality(held) > 0 THEN
+            whole_run := is_run AND cardinality(held) = cardinality(seqs);
             IF in_keep THEN
-                RETURN QUERY
-                WITH gone AS (
-                    DELETE FROM {live} v WHERE v.seq = ANY (held) RETURNING v.*
-                )
-                INSERT INTO {done} AS d (
+                INSERT INTO {done} (
                     seq, nonce, created_at, processed_at, available_at, occurred_at, due_time, expires_at,
                     priority, max_attempts, retry_count, lost_count, message_id, topic, tenant_id, correlation_id,
                     idempotency_key, aggregate_type, aggregate_id, ordering_key, content_type, processed_by,
@@ -124,9 +129,11 @@ BEGIN
                        g.due_time, g.expires_at, g.priority, g.max_attempts, 0, 0, g.message_id, g.topic,
                        g.tenant_id, g.correlation_id, g.idempotency_key, g.aggregate_type, g.aggregate_id,
                        g.ordering_key, g.content_type, in_owner::text, g.headers, g.payload
-                  FROM gone g
-                RETURNING d.seq;
-            ELSIF one_run AND cardinality(held) = asked THEN
+                  FROM unnest(CASE WHEN whole_run THEN ARRAY[first_seq] ELSE held END,
+                              CASE WHEN whole_run THEN ARRAY[last_seq] ELSE held END) AS run (first, last),
+                       LATERAL (SELECT * FROM {live} f WHERE f.seq >= run.first AND f.seq <= run.last OFFSET 0) g;
+            END IF;
+            IF whole_run THEN
                 RETURN QUERY DELETE FROM {live} v WHERE v.seq >= first_seq AND v.seq <= last_seq RETURNING v.seq;
             ELSE
                 RETURN QUERY DELETE FROM {live} v WHERE v.seq = ANY (held) RETURNING v.seq;
@@ -179,7 +186,7 @@ BEGIN
                    g.ordering_key, g.content_type, in_owner::text, g.headers, g.payload
               FROM gone g
             RETURNING d.seq;
-        ELSIF one_run AND NOT leased THEN
+        ELSIF is_run AND NOT leased THEN
             RETURN QUERY
             DELETE FROM {live} v
              WHERE v.seq >= first_seq AND v.seq <= last_seq AND v.lease_id = in_lease_id
