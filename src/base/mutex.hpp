@@ -31,7 +31,6 @@ public:
     void unlock() POSTROOM_RELEASE() { mutex_.unlock(); }
 
 private:
-    friend class Signal;
     std::mutex mutex_;
 };
 
@@ -56,7 +55,6 @@ public:
     }
 
 private:
-    friend class Signal;
     Mutex& mutex_;
     bool held_ = true;
 };
@@ -103,29 +101,6 @@ public:
 
 private:
     std::condition_variable_any condition_;
-};
-
-// Signal: a CondVar for places where every wait counts. A wait that a std::stop_token can end takes
-// a second mutex and often two more sleeps; here the owner says in the predicate when to stop.
-class Signal {
-public:
-    Signal() = default;
-    Signal(const Signal&) = delete;
-    Signal& operator=(const Signal&) = delete;
-
-    // Best without the mutex: who is woken wants it.
-    void notify_one() noexcept { condition_.notify_one(); }
-    void notify_all() noexcept { condition_.notify_all(); }
-
-    template <class Predicate>
-    void wait(MutexLock& lock, Predicate ready) POSTROOM_NO_THREAD_SAFETY_ANALYSIS {
-        std::unique_lock<std::mutex> native(lock.mutex_.mutex_, std::adopt_lock);
-        condition_.wait(native, std::move(ready));
-        native.release();
-    }
-
-private:
-    std::condition_variable condition_;
 };
 
 }  // namespace postroom::base

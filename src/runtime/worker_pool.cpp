@@ -10,37 +10,25 @@ WorkerPool::WorkerPool(std::uint32_t count, std::function<bool()> work) : work_(
 }
 
 void WorkerPool::wake(std::size_t count) {
-    std::size_t sleepers = 0;
-    {
-        const base::MutexLock lock(mutex_);
-        ++calls_;
-        sleepers = sleeping_;
-    }
-    if (count >= sleepers) return woken_.notify_all();
-    for (std::size_t i = 0; i < count; ++i) woken_.notify_one();
+    ++calls_;
+    if (count >= sleeping_) return calls_.notify_all();
+    for (std::size_t i = 0; i < count; ++i) calls_.notify_one();
 }
 
 void WorkerPool::stop() {
-    {
-        const base::MutexLock lock(mutex_);
-        stopping_ = true;
-    }
-    woken_.notify_all();
+    stopping_ = true;
+    ++calls_;
+    calls_.notify_all();
     threads_.clear();
 }
 
 void WorkerPool::run() {
     for (;;) {
-        std::uint64_t seen = 0;
-        {
-            const base::MutexLock lock(mutex_);
-            if (stopping_) return;
-            seen = calls_;
-        }
+        const std::uint32_t seen = calls_;
+        if (stopping_) return;
         if (work_()) continue;
-        base::MutexLock lock(mutex_);
         ++sleeping_;
-        woken_.wait(lock, [&]() POSTROOM_REQUIRES(mutex_) { return stopping_ || calls_ != seen; });
+        calls_.wait(seen);
         --sleeping_;
     }
 }

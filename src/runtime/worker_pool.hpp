@@ -3,12 +3,11 @@
 // Thread safety: wake() from any thread; stop() by the owner, not by a worker.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <thread>
 #include <vector>
-
-#include "base/mutex.hpp"
 
 namespace postroom {
 
@@ -31,11 +30,11 @@ private:
 
     const std::function<bool()> work_;
 
-    base::Mutex mutex_;
-    base::Signal woken_;
-    std::uint64_t calls_ POSTROOM_GUARDED_BY(mutex_) = 0;  // of wake(): none is missed
-    std::size_t sleeping_ POSTROOM_GUARDED_BY(mutex_) = 0;
-    bool stopping_ POSTROOM_GUARDED_BY(mutex_) = false;
+    // Threads sleep on the number itself: a mutex with a condition costs two more calls of the
+    // kernel for every message.
+    std::atomic<std::uint32_t> calls_{0};  // of wake() and stop(): none is missed
+    std::atomic<std::uint32_t> sleeping_{0};
+    std::atomic<bool> stopping_{false};
 
     std::vector<std::jthread> threads_;  // last: they use all of the above
 };
