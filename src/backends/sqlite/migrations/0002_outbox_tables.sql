@@ -2,6 +2,7 @@
 -- AUTOINCREMENT: the number of a row that went is never given to another. Anybody may write here:
 --     INSERT INTO {live} (topic, payload) VALUES ('order.placed', '{"order_id": 17}');
 -- A message for later, or with an ordering key, goes through the library: a due time here must have come already.
+-- The CHECKs look at bytes first: to count characters, or to search a text, SQLite makes a copy of it.
 CREATE TABLE {live} (
     seq             INTEGER PRIMARY KEY AUTOINCREMENT,
     nonce           INTEGER NOT NULL DEFAULT (random()),
@@ -19,8 +20,11 @@ CREATE TABLE {live} (
         DEFAULT (lower(hex(randomblob(4)) || '-' || hex(randomblob(2)) || '-4' || substr(hex(randomblob(2)), 2)
             || '-' || substr('89AB', 1 + (random() & 3), 1) || substr(hex(randomblob(2)), 2)
             || '-' || hex(randomblob(6))))
-        CHECK (length(message_id) BETWEEN 1 AND 36 AND instr(message_id, char(0)) = 0),
-    topic           TEXT NOT NULL CHECK (length(topic) BETWEEN 1 AND 255 AND instr(topic, char(0)) = 0),
+        CHECK ((length(CAST(message_id AS BLOB)) BETWEEN 1 AND 36 OR length(message_id) BETWEEN 1 AND 36)
+            AND (instr(CAST(message_id AS BLOB), x'00') = 0 OR instr(message_id, char(0)) = 0)),
+    topic           TEXT NOT NULL
+        CHECK ((length(CAST(topic AS BLOB)) BETWEEN 1 AND 255 OR length(topic) BETWEEN 1 AND 255)
+            AND (instr(CAST(topic AS BLOB), x'00') = 0 OR instr(topic, char(0)) = 0)),
     tenant_id       TEXT NOT NULL DEFAULT '',
     correlation_id  TEXT,
     idempotency_key TEXT,
