@@ -24,6 +24,8 @@ public:
             out.statements.push_back(
                 Statement::compile(text(statement, queue), dialect_.placeholder));
         }
+        for (std::size_t i = 0; i < source.skips.size(); ++i)
+            out.statements[i].skip = source.skips[i];
         return out;
     }
 
@@ -39,6 +41,8 @@ public:
     QueueUnits queue(const QueueTexts& t, Queue q) const {
         return {.claim = unit(t.claim, q),
                 .ack = unit(t.ack, q),
+                .ack_run = unit(t.ack_run, q),
+                .ack_run_kept = unit(t.ack_run_kept, q),
                 .ack_one = unit(t.ack_one, q),
                 .ack_one_kept = unit(t.ack_one_kept, q),
                 .retry = unit(t.retry, q),

@@ -6,8 +6,8 @@
 namespace postroom::sql {
 
 struct QueueUnits {
-    Unit claim, ack, ack_one, ack_one_kept, retry, fail, extend, reap, redrive, hold, purge, counts,
-        claimable_in;
+    Unit claim, ack, ack_run, ack_run_kept, ack_one, ack_one_kept, retry, fail, extend, reap,
+        redrive, hold, purge, counts, claimable_in;
     std::vector<std::string> find;  // texts with names put in; the store adds conditions
     std::string blocking;           // one of them
 };

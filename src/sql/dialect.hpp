@@ -26,6 +26,7 @@ namespace postroom::sql {
 struct UnitText {
     std::vector<std::string> statements;
     bool separate = false;
+    std::vector<Skip> skips{};  // by position; may end early
 };
 
 // The verbs that both queues share; expanded once for each queue.
@@ -45,9 +46,14 @@ struct QueueTexts {
     // Outbox: removes the messages whose lease stands and keeps them as history if asked. Inbox:
     // marks their keys done. Rows: seq.
     UnitText ack;
-    // The same for one message, with :seq and :nonce in place of the arrays: not into the history,
-    // and into it. For engines to which many small statements are cheaper than arrays; no
-    // statements: ack is used.
+    // For engines to which arrays are dear; then ack has no statements. The same for messages with
+    // numbers without a gap, with :first, :last and :nonces in place of the arrays (RowRun in
+    // lease_groups.hpp): not into the history, and into it. :owner_text is the canonical form of
+    // :owner. Rows: seq, or NULL for all of them.
+    UnitText ack_run{};
+    UnitText ack_run_kept{};
+    // The same for one message, with :seq and :nonce. Where ack has statements, for a message that
+    // comes alone; no statements: ack is used for it too.
     UnitText ack_one{};
     UnitText ack_one_kept{};
 

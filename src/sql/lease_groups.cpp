@@ -1,14 +1,46 @@
 #include "sql/lease_groups.hpp"
 
 #include <algorithm>
+#include <charconv>
 
 namespace postroom::sql {
 
+std::size_t run_length(std::span<const LeasedRow> rows) {
+    constexpr std::size_t rows_min = 3;
+    std::size_t length = 1;
+    for (; length < rows.size(); ++length) {
+        const LeasedRow& before = rows[length - 1];
+        const LeasedRow& row = rows[length];
+        // The same row twice counts once; two rows of one number cannot both be meant.
+        const bool same = row.seq == before.seq && row.nonce == before.nonce;
+        if (!same && row.seq != before.seq + 1) break;
+    }
+    return length < rows_min ? 0 : length;
+}
+
+RowRun::RowRun(std::span<const LeasedRow> rows)
+    : first_(rows.front().seq),
+      last_(rows.back().seq),
+      nonces_(width * static_cast<std::size_t>(last_ - first_ + 1), ' ') {
+    for (const LeasedRow& row : rows) {
+        char* const at = nonces_.data() + width * static_cast<std::size_t>(row.seq - first_);
+        std::to_chars(at, at + width, row.nonce);
+    }
+}
+
+void RowRun::set(Params& params) const {
+    params.set("first", first_).set("last", last_).set("nonces", BlobView{nonces_});
+}
+
+void LeaseGroups::Group::prepare() {
+    owner_text = owner.uuid().to_string();
+    if (!std::is_sorted(rows.begin(), rows.end())) std::sort(rows.begin(), rows.end());
+}
+
 void LeaseGroups::Group::make_arrays() {
-    std::sort(rows.begin(), rows.end());
-    for (const auto& [seq, nonce, index] : rows) {
-        seqs.push_back(seq);
-        nonces.push_back(nonce);
+    for (const LeasedRow& row : rows) {
+        seqs.push_back(row.seq);
+        nonces.push_back(row.nonce);
     }
 }
 

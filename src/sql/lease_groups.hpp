@@ -6,10 +6,13 @@
 #pragma once
 
 #include <algorithm>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
-#include <tuple>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "postroom/message.hpp"
@@ -17,59 +20,124 @@
 
 namespace postroom::sql {
 
+struct LeasedRow {
+    std::int64_t seq;
+    std::int64_t nonce;
+    std::size_t index;  // of the caller
+
+    friend auto operator<=>(const LeasedRow&, const LeasedRow&) = default;
+};
+
+// How many of `rows`, which are in order, have numbers without a gap from the first one on. 0: too
+// few to be dealt with together.
+std::size_t run_length(std::span<const LeasedRow> rows);
+
+// RowRun: rows as a range of numbers, for engines without arrays. In `nonces` the nonce of the row
+// first + i stands in decimal digits at the byte width * i.
+class RowRun {
+public:
+    static constexpr std::size_t width = 20;  // of the longest number
+
+    explicit RowRun(std::span<const LeasedRow> rows);
+
+    // :first, :last and :nonces
+    void set(Params& params) const;
+
+private:
+    std::int64_t first_;
+    std::int64_t last_;
+    std::string nonces_;
+};
+
 class LeaseGroups {
 public:
     // `index` is what each() reports for this lease.
     void add(std::size_t index, const Lease& lease) {
         Group& group = groups_[lease.lease_id];
         group.owner = lease.owner;
-        group.rows.emplace_back(static_cast<std::int64_t>(lease.id.seq()),
-                                static_cast<std::int64_t>(lease.id.nonce()), index);
+        group.rows.push_back({static_cast<std::int64_t>(lease.id.seq()),
+                              static_cast<std::int64_t>(lease.id.nonce()), index});
     }
 
-    // Adds `unit` to `batch` once for each group, with tags from `first_tag` on and the parameters
-    // seqs, nonces, lease_id and owner set; `fill` sets the others. For a group of one row, `one`
-    // is taken where it has statements, with seq and nonce set. This object must outlive the run.
+    // How the rows of a group are dealt with. nullptr or no statements: not in this way.
+    struct Ways {
+        const Unit* many = nullptr;  // once for the group, with seqs and nonces
+        const Unit* run = nullptr;   // for rows without a gap, see RowRun
+        const Unit* one = nullptr;   // for each row that is left, with seq and nonce
+    };
+
+    // Adds units to `batch`, with tags from `first_tag` on and the parameters lease_id, owner and
+    // owner_text set beside those of the way; `fill` sets the others. A row that is alone in its
+    // group prefers `one`. This object must outlive the run.
     template <class Fill>
-    void add_to(Batch& batch, const Unit& unit, const Unit& one, std::size_t first_tag, Fill fill) {
+    void add_to(Batch& batch, const Ways& ways, std::size_t first_tag, Fill fill) {
         for (auto& [lease_id, group] : groups_) {
-            const bool single = group.rows.size() == 1 && !one.statements.empty();
-            Params& params = batch.add(single ? one : unit, first_tag + in_order_.size());
-            if (single) {
-                params.set("seq", std::get<0>(group.rows.front()))
-                    .set("nonce", std::get<1>(group.rows.front()));
-            } else {
+            group.prepare();
+            const auto add = [&, id = lease_id, &of = group](const Unit& unit,
+                                                             Rows rows) -> Params& {
+                Params& params = batch.add(unit, first_tag + units_.size());
+                units_.push_back(rows);
+                params.reserve(8);
+                params.set("lease_id", id.value()).set("owner", of.owner.uuid());
+                params.set("owner_text", std::string_view(of.owner_text));
+                fill(params);
+                return params;
+            };
+            Rows left(group.rows);
+            if (usable(ways.many) && !(left.size() == 1 && usable(ways.one))) {
                 group.make_arrays();
-                params.set("seqs", IntArray(group.seqs)).set("nonces", IntArray(group.nonces));
+                add(*ways.many, left)
+                    .set("seqs", IntArray(group.seqs))
+                    .set("nonces", IntArray(group.nonces));
+                continue;
             }
-            params.set("lease_id", lease_id.value()).set("owner", group.owner.uuid());
-            fill(params);
-            in_order_.push_back(&group);
+            while (!left.empty()) {
+                const std::size_t length = usable(ways.run) ? run_length(left) : 0;
+                const Rows rows = left.first(std::max<std::size_t>(length, 1));
+                if (length > 0) {
+                    group.runs.emplace_back(rows).set(add(*ways.run, rows));
+                } else {
+                    add(*ways.one, rows).set("seq", rows[0].seq).set("nonce", rows[0].nonce);
+                }
+                left = left.subspan(rows.size());
+            }
         }
     }
 
-    // Calls `found` with every index that was added for row `seq` in the group with this position.
+    // Calls `found` with every index that was added for the row that the unit with this position
+    // has yielded: its seq, or NULL for all rows of the unit.
     template <class Found>
-    void each(std::size_t position, std::int64_t seq, Found found) const {
-        const auto& rows = in_order_[position]->rows;
-        auto at =
-            std::lower_bound(rows.begin(), rows.end(), seq,
-                             [](const auto& row, std::int64_t s) { return std::get<0>(row) < s; });
-        for (; at != rows.end() && std::get<0>(*at) == seq; ++at) found(std::get<2>(*at));
+    void each(std::size_t position, const Row& row, Found found) const {
+        const Rows rows = units_[position];
+        if (row.null(0)) {
+            for (const LeasedRow& r : rows) found(r.index);
+            return;
+        }
+        const std::int64_t seq = row.integer(0);
+        auto at = std::lower_bound(rows.begin(), rows.end(), seq,
+                                   [](const LeasedRow& r, std::int64_t s) { return r.seq < s; });
+        for (; at != rows.end() && at->seq == seq; ++at) found(at->index);
     }
 
 private:
+    using Rows = std::span<const LeasedRow>;
+
+    static bool usable(const Unit* unit) { return unit != nullptr && !unit->statements.empty(); }
+
     struct Group {
         OwnerToken owner;
-        std::vector<std::tuple<std::int64_t, std::int64_t, std::size_t>> rows;  // seq, nonce, index
+        std::string owner_text;
+        std::vector<LeasedRow> rows;
         std::vector<std::int64_t> seqs;
         std::vector<std::int64_t> nonces;
+        std::deque<RowRun> runs;
 
+        void prepare();
         void make_arrays();
     };
 
     std::map<LeaseId, Group> groups_;
-    std::vector<const Group*> in_order_;
+    std::vector<Rows> units_;  // the rows of each unit that was added
 };
 
 }  // namespace postroom::sql

@@ -19,6 +19,7 @@ std::optional<State> state_or_none(const Row& row, int column) {
 
 void set_received(Params& params, const ReceivedMessage& m, const std::string& headers,
                   std::int64_t nonce, bool revive) {
+    params.reserve(14);
     params.set("nonce", nonce)
         .set("source", std::string_view(m.source))
         .set("message_id", std::string_view(m.message_id))

@@ -87,8 +87,10 @@ std::vector<Settled> SqlStore::settle_once(TxContext* tx, Queue queue,
         tx == nullptr &&
         std::all_of(settlements.begin(), settlements.end(),
                     [](const Settlement& s) { return s.outcome == Outcome::ack && s.relaxed; });
-    const Unit& ack_one = keep_history ? units.ack_one_kept : units.ack_one;
-    acks.add_to(batch, units.ack, ack_one, first_group, [&](Params& params) {
+    const LeaseGroups::Ways ways{.many = &units.ack,
+                                 .run = keep_history ? &units.ack_run_kept : &units.ack_run,
+                                 .one = keep_history ? &units.ack_one_kept : &units.ack_one};
+    acks.add_to(batch, ways, first_group, [&](Params& params) {
         params.set("keep_history", std::int64_t{keep_history ? 1 : 0})
             .set("relaxed", std::int64_t{relaxed ? 1 : 0});
     });
@@ -98,7 +100,7 @@ std::vector<Settled> SqlStore::settle_once(TxContext* tx, Queue queue,
         tx, batch, [&] { std::fill(results.begin(), results.end(), Settled::lost); },
         [&](std::size_t tag, const Row& row) {
             if (tag >= first_group) {
-                acks.each(tag - first_group, row.integer(0),
+                acks.each(tag - first_group, row,
                           [&](std::size_t i) { results[i] = Settled::done; });
             } else if (settlements[tag].outcome == Outcome::fail) {
                 results[tag] = Settled::dead;
@@ -116,12 +118,12 @@ std::vector<bool> SqlStore::extend(Queue queue, std::span<const Lease> leases, D
     LeaseGroups groups;
     for (std::size_t i = 0; i < leases.size(); ++i) groups.add(i, leases[i]);
     Batch batch;
-    groups.add_to(batch, units_.of(queue).extend, Unit{}, 0,
+    groups.add_to(batch, {.many = &units_.of(queue).extend}, 0,
                   [&](Params& params) { params.set("lease_us", lease.count()); });
     keeper_.run(
         nullptr, batch, false, [&] { results.assign(leases.size(), false); },
         [&](std::size_t tag, const Row& row) {
-            groups.each(tag, row.integer(0), [&](std::size_t i) { results[i] = true; });
+            groups.each(tag, row, [&](std::size_t i) { results[i] = true; });
         });
     return results;
 }

@@ -9,6 +9,7 @@
 
 #include "backends/sqlite/dialect.hpp"
 #include "backends/sqlite/fragments.hpp"
+#include "backends/sqlite/steps.hpp"
 
 namespace postroom::sqlite {
 
@@ -16,34 +17,32 @@ namespace {
 
 // Leases that have run out are marked first (locked_until = -1), so that the statements that follow
 // agree on which they are although time goes on between them. Live messages move to {waiting}.
-// `limit` bounds the work.
-std::vector<std::string> take_back(std::string_view limit) {
-    std::vector<std::string> out = weave_all({
-        // Waiting messages stay where they are. Before the move: what moves is counted there.
-        R"(UPDATE {waiting}
-           SET lost_count = lost_count + 1, available_at = @now
-           WHERE state = 0
-             AND seq IN (SELECT seq FROM {lease} INDEXED BY {lease_by_end} WHERE locked_until = -1))",
-        R"(INSERT INTO {waiting} (seq, @message, available_at, lost_count)
-           SELECT m.seq, @message, @now, 1
-           FROM {live} AS m
-           WHERE m.seq IN (SELECT seq FROM {lease} INDEXED BY {lease_by_end} WHERE locked_until = -1))",
-        R"(DELETE FROM {live}
-           WHERE seq IN (SELECT seq FROM {lease} INDEXED BY {lease_by_end} WHERE locked_until = -1))",
-    });
-    const std::string mark = fmt::format(
+// `limit` bounds the work. Returns the positions of the statements that mark.
+std::vector<std::size_t> take_back(Steps& steps, std::string_view limit) {
+    const std::size_t marked = steps.add(fmt::format(
         "UPDATE {{lease}} SET locked_until = -1 WHERE seq IN (SELECT seq FROM {{lease}} INDEXED BY "
         "{{lease_by_end}} WHERE locked_until <= @now ORDER BY locked_until LIMIT {})",
-        limit);
+        limit));
     // A row born leased that was never leased otherwise gets its lease row here, already marked.
-    const std::string mark_born = fmt::format(
+    const std::size_t marked_born = steps.add(fmt::format(
         "INSERT INTO {{lease}} (seq, lease_id, locked_until, owner) "
         "SELECT m.seq, m.lease_id, -1, m.owner FROM {{live}} AS m INDEXED BY {{live_born}} "
         "WHERE m.born_until <= @now AND @free ORDER BY m.born_until "
         "LIMIT max(0, {} - (SELECT count(*) FROM {{lease}} WHERE locked_until = -1))",
-        limit);
-    out.insert(out.begin(), {weave(mark), weave(mark_born)});
-    return out;
+        limit));
+    const std::vector<std::size_t> marks{marked, marked_born};
+    // Waiting messages stay where they are. Before the move: what moves is counted there.
+    steps.add_after(marks, R"(UPDATE {waiting}
+           SET lost_count = lost_count + 1, available_at = @now
+           WHERE state = 0
+             AND seq IN (SELECT seq FROM {lease} INDEXED BY {lease_by_end} WHERE locked_until = -1))");
+    steps.add_after(marks, R"(INSERT INTO {waiting} (seq, @message, available_at, lost_count)
+           SELECT m.seq, @message, @now, 1
+           FROM {live} AS m
+           WHERE m.seq IN (SELECT seq FROM {lease} INDEXED BY {lease_by_end} WHERE locked_until = -1))");
+    steps.add_after(marks, R"(DELETE FROM {live}
+           WHERE seq IN (SELECT seq FROM {lease} INDEXED BY {lease_by_end} WHERE locked_until = -1))");
+    return marks;
 }
 
 constexpr std::string_view forget_marked =
@@ -63,26 +62,30 @@ std::string lease_from(std::string_view from, std::string_view limit,
                     ordering_key, from, fmt::format(fmt::runtime(limit), room)));
 }
 
-// Each of these walks an index in the order wanted and stops at the limit.
+// Each of these walks an index in the order wanted and stops at the limit. That nobody holds a
+// message is asked with a join: a subquery opens its table for each row.
 constexpr std::string_view urgent =
-    "{live} AS m INDEXED BY {live_urgent} "
-    "WHERE m.priority > 0 AND m.born_until IS NULL AND @free ORDER BY m.priority DESC, m.seq";
+    "{live} AS m INDEXED BY {live_urgent} LEFT JOIN {lease} AS l ON l.seq = m.seq "
+    "WHERE m.priority > 0 AND m.born_until IS NULL AND l.seq IS NULL "
+    "ORDER BY m.priority DESC, m.seq";
 constexpr std::string_view fresh =
-    "{live} AS m NOT INDEXED WHERE m.seq > 0 AND m.born_until IS NULL AND @free ORDER BY m.seq";
+    "{live} AS m NOT INDEXED LEFT JOIN {lease} AS l ON l.seq = m.seq "
+    "WHERE m.seq > 0 AND m.born_until IS NULL AND l.seq IS NULL ORDER BY m.seq";
 constexpr std::string_view due =
-    "{waiting} AS m INDEXED BY {waiting_due} "
+    "{waiting} AS m INDEXED BY {waiting_due} LEFT JOIN {lease} AS l ON l.seq = m.seq "
     "WHERE m.state = 0 AND m.priority >= 0 AND m.ordering_key IS NULL AND m.available_at <= @now "
-    "AND @free ORDER BY m.available_at, m.seq";
+    "AND l.seq IS NULL ORDER BY m.available_at, m.seq";
 constexpr std::string_view low =
-    "{waiting} AS m INDEXED BY {waiting_low} "
+    "{waiting} AS m INDEXED BY {waiting_low} LEFT JOIN {lease} AS l ON l.seq = m.seq "
     "WHERE m.state = 0 AND m.priority < 0 AND m.ordering_key IS NULL AND m.available_at <= @now "
-    "AND @free ORDER BY m.available_at, m.seq";
+    "AND l.seq IS NULL ORDER BY m.available_at, m.seq";
 // One of each ordering key at most is not behind. A message may come to stand before one that is
 // leased: then it waits.
 constexpr std::string_view in_turn =
-    "{waiting} AS m INDEXED BY {waiting_turn} "
+    "{waiting} AS m INDEXED BY {waiting_turn} LEFT JOIN {lease} AS l ON l.seq = m.seq "
     "WHERE m.state = 0 AND m.behind = 0 AND m.ordering_key IS NOT NULL AND m.available_at <= @now "
-    "AND @free AND NOT EXISTS (SELECT 1 FROM {lease} AS l WHERE l.ordering_key = m.ordering_key) "
+    "AND l.seq IS NULL "
+    "AND NOT EXISTS (SELECT 1 FROM {lease} AS k WHERE k.ordering_key = m.ordering_key) "
     "ORDER BY m.available_at, m.seq";
 
 // The message rows under :lease_id, of {live} or of {waiting}.
@@ -115,41 +118,41 @@ std::string leased_rows(Queue queue, bool live) {
 }  // namespace
 
 sql::UnitText claim_text(Queue queue) {
-    sql::UnitText unit{.statements = {"BEGIN IMMEDIATE"}, .separate = true};
-    for (std::string& statement : take_back(":batch"))
-        unit.statements.push_back(std::move(statement));
-    unit.statements.emplace_back(forget_marked);
+    Steps steps;
+    steps.add("BEGIN IMMEDIATE");
+    steps.add_after(take_back(steps, ":batch"), forget_marked);
     // Half of the batch is for due messages and the rest for fresh ones, and either may use what
     // the other leaves; before that, half of the due ones' half is for those with an ordering key.
     // The odd place goes to each in turn. Every fourth claim goes by age: no preference for urgent
     // messages, and low ones share the half of the due ones.
-    for (std::string& statement : std::vector<std::string>{
-             lease_from(urgent, "iif(:turn % 4 = 3, 0, {})"),
-             lease_from(low, "iif(:turn % 4 = 3, (({} + 1) / 2 + 1) / 2, 0)"),
-             lease_from(in_turn, "(({} + :turn / 4) / 2 + :turn % 2) / 2", "m.ordering_key"),
-             lease_from(due, "({} + :turn / 4) / 2"),
-             lease_from(fresh, "{}"),
-             lease_from(in_turn, "{}", "m.ordering_key"),
-             lease_from(due, "{}"),
-             lease_from(low, "{}"),
-         }) {
-        unit.statements.push_back(std::move(statement));
-    }
-    unit.statements.emplace_back("COMMIT");
-    unit.statements.push_back(leased_rows(queue, true));
-    unit.statements.push_back(leased_rows(queue, false));
-    return unit;
+    std::vector<std::size_t> live;
+    std::vector<std::size_t> waiting;
+    live.push_back(steps.add(lease_from(urgent, "iif(:turn % 4 = 3, 0, {})")));
+    waiting = {
+        steps.add(lease_from(low, "iif(:turn % 4 = 3, (({} + 1) / 2 + 1) / 2, 0)")),
+        steps.add(lease_from(in_turn, "(({} + :turn / 4) / 2 + :turn % 2) / 2", "m.ordering_key")),
+        steps.add(lease_from(due, "({} + :turn / 4) / 2")),
+    };
+    live.push_back(steps.add(lease_from(fresh, "{}")));
+    waiting.push_back(steps.add(lease_from(in_turn, "{}", "m.ordering_key")));
+    waiting.push_back(steps.add(lease_from(due, "{}")));
+    waiting.push_back(steps.add(lease_from(low, "{}")));
+    steps.add("COMMIT");
+    steps.add_after(live, leased_rows(queue, true));
+    steps.add_after(waiting, leased_rows(queue, false));
+    return steps.unit(true);
 }
 
 sql::UnitText reap_text() {
-    sql::UnitText unit{.statements = take_back(":limit")};
+    Steps steps;
+    take_back(steps, ":limit");
     // By now every message that was lost waits; a lease without a message does not count.
-    unit.statements.emplace_back(
+    steps.add(
         "SELECT count(*) FROM {lease} AS l INDEXED BY {lease_by_end} CROSS JOIN {waiting} AS w ON "
         "w.seq = l.seq "
         "WHERE l.locked_until = -1");
-    unit.statements.emplace_back(forget_marked);
-    return unit;
+    steps.add(forget_marked);
+    return steps.unit();
 }
 
 }  // namespace postroom::sqlite

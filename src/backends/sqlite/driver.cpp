@@ -13,19 +13,12 @@ namespace {
 // More than the store has statements.
 constexpr std::size_t cached_statements_max = 128;
 
-void run_all(std::span<const std::shared_ptr<Prepared>> statements,
-             std::span<const sql::Call> calls, const sql::OnRow& on_row) {
-    for (std::size_t i = 0; i < calls.size(); ++i) {
-        statements[i]->run(*calls[i].statement, *calls[i].params, [&](const sql::Row& row) {
-            if (on_row) on_row(i, row);
-        });
-    }
-}
-
-bool all_read_only(std::span<const std::shared_ptr<Prepared>> statements) {
-    return std::all_of(
-        statements.begin(), statements.end(),
-        [](const std::shared_ptr<Prepared>& statement) { return statement->read_only(); });
+// `changed` tells of each call before the one at `at` whether it changed a row.
+bool superfluous(const sql::Skip& skip, const std::vector<bool>& changed, std::size_t at) {
+    if (skip.back.empty()) return false;
+    const bool any = std::any_of(skip.back.begin(), skip.back.end(),
+                                 [&](std::size_t back) { return changed[at - back]; });
+    return any == skip.if_changed;
 }
 
 }  // namespace
@@ -63,34 +56,49 @@ void Driver::guarded(const Work& work) {
 
 void Driver::run(sql::Bracket bracket, std::span<const sql::Call> calls, const sql::OnRow& on_row) {
     guarded([&] {
-        const Statements statements = prepare(calls);
         switch (bracket) {
             case sql::Bracket::transaction:
-                return run_in_transaction(statements, calls, on_row);
+                return run_in_transaction(calls, on_row);
             case sql::Bracket::separate:
-                return run_separate(statements, calls, on_row);
+                return run_separate(calls, on_row);
             case sql::Bracket::joined:
-                return run_joined(statements, calls, on_row);
+                return run_joined(calls, on_row);
         }
     });
 }
 
-Driver::Statements Driver::prepare(std::span<const sql::Call> calls) {
-    Statements out;
-    out.reserve(calls.size());
-    for (const sql::Call& call : calls) out.push_back(cache_.get(call.statement->sql));
-    return out;
+// Units of a batch are mostly the same, one after the other: a statement is looked up once for all
+// of them, and one that is always skipped never.
+void Driver::run_all(std::span<const sql::Call> calls, const sql::OnRow& on_row) {
+    std::vector<std::shared_ptr<Prepared>> statements(calls.size());
+    std::vector<bool> changed(calls.size());
+    std::size_t period = 0;
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+        const sql::Statement& statement = *calls[i].statement;
+        if (i > 0 && &statement == calls[0].statement) period = i;
+        if (superfluous(statement.skip, changed, i)) continue;
+        const std::size_t before = i - period;
+        if (period > 0 && calls[before].statement == &statement) statements[i] = statements[before];
+        if (statements[i] == nullptr) statements[i] = cache_.get(statement.sql);
+        statements[i]->run(statement, *calls[i].params, i, on_row);
+        changed[i] = sqlite3_changes(connection_) > 0;
+    }
 }
 
-void Driver::run_in_transaction(const Statements& statements, std::span<const sql::Call> calls,
-                                const sql::OnRow& on_row) {
-    const bool reading = all_read_only(statements);
+bool Driver::all_read_only(std::span<const sql::Call> calls) {
+    return std::all_of(calls.begin(), calls.end(), [this](const sql::Call& call) {
+        return cache_.get(call.statement->sql)->read_only();
+    });
+}
+
+void Driver::run_in_transaction(std::span<const sql::Call> calls, const sql::OnRow& on_row) {
+    const bool reading = all_read_only(calls);
     // One read is consistent by itself. Several see one state in a transaction that keeps no writer
     // away.
-    if (reading && calls.size() <= 1) return run_all(statements, calls, on_row);
+    if (reading && calls.size() <= 1) return run_all(calls, on_row);
     simple(reading ? "BEGIN" : "BEGIN IMMEDIATE");
     try {
-        run_all(statements, calls, on_row);
+        run_all(calls, on_row);
         commit();
     } catch (...) {
         rollback_quietly("ROLLBACK");
@@ -98,10 +106,9 @@ void Driver::run_in_transaction(const Statements& statements, std::span<const sq
     }
 }
 
-void Driver::run_separate(const Statements& statements, std::span<const sql::Call> calls,
-                          const sql::OnRow& on_row) {
+void Driver::run_separate(std::span<const sql::Call> calls, const sql::OnRow& on_row) {
     try {
-        run_all(statements, calls, on_row);
+        run_all(calls, on_row);
     } catch (...) {
         rollback_quietly("ROLLBACK");
         throw;
@@ -110,16 +117,15 @@ void Driver::run_separate(const Statements& statements, std::span<const sql::Cal
 
 // A unit that fails half-way must leave nothing behind in a transaction whose owner may go on and
 // commit.
-void Driver::run_joined(const Statements& statements, std::span<const sql::Call> calls,
-                        const sql::OnRow& on_row) {
+void Driver::run_joined(std::span<const sql::Call> calls, const sql::OnRow& on_row) {
     if (!in_transaction()) {
         throw Error(ErrorKind::misuse, "there is no open transaction to join");
     }
     // A single statement undoes itself.
-    if (calls.size() <= 1) return run_all(statements, calls, on_row);
+    if (calls.size() <= 1) return run_all(calls, on_row);
     simple("SAVEPOINT postroom_unit");
     try {
-        run_all(statements, calls, on_row);
+        run_all(calls, on_row);
     } catch (...) {
         rollback_quietly("ROLLBACK TO postroom_unit");
         rollback_quietly("RELEASE postroom_unit");
@@ -129,7 +135,7 @@ void Driver::run_joined(const Statements& statements, std::span<const sql::Call>
 }
 
 void Driver::run_open(std::span<const sql::Call> calls, const sql::OnRow& on_row) {
-    guarded([&] { run_all(prepare(calls), calls, on_row); });
+    guarded([&] { run_all(calls, on_row); });
 }
 
 void Driver::begin() {

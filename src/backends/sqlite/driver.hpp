@@ -35,17 +35,13 @@ public:
     bool healthy() const override { return !broken_; }
 
 private:
-    using Statements = std::vector<std::shared_ptr<Prepared>>;
-
     template <class Work>
     void guarded(const Work& work);
-    Statements prepare(std::span<const sql::Call> calls);
-    void run_in_transaction(const Statements& statements, std::span<const sql::Call> calls,
-                            const sql::OnRow& on_row);
-    void run_separate(const Statements& statements, std::span<const sql::Call> calls,
-                      const sql::OnRow& on_row);
-    void run_joined(const Statements& statements, std::span<const sql::Call> calls,
-                    const sql::OnRow& on_row);
+    void run_all(std::span<const sql::Call> calls, const sql::OnRow& on_row);
+    bool all_read_only(std::span<const sql::Call> calls);
+    void run_in_transaction(std::span<const sql::Call> calls, const sql::OnRow& on_row);
+    void run_separate(std::span<const sql::Call> calls, const sql::OnRow& on_row);
+    void run_joined(std::span<const sql::Call> calls, const sql::OnRow& on_row);
     void simple(const char* sql);
     void rollback_quietly(const char* sql) noexcept;
 

@@ -38,6 +38,16 @@ constexpr std::array fragments{
     Fragment{"these",
              "m.seq IN (SELECT value FROM json_each(:seqs)) AND m.nonce IN (SELECT value FROM "
              "json_each(:nonces))"},
+    Fragment{"this", "m.seq = :seq AND m.nonce = :nonce"},
+    // 20: RowRun::width. Bytes, because the place of a character in a text has to be counted.
+    Fragment{"run",
+             "m.seq BETWEEN :first AND :last AND m.nonce = "
+             "CAST(substr(:nonces, 20 * (m.seq - :first) + 1, 20) AS INTEGER)"},
+    // Asked once for all rows of a statement. A join: a subquery opens its table for each row.
+    Fragment{"run_held",
+             "(SELECT count(*) FROM {live} AS m LEFT JOIN {lease} AS l ON l.seq = m.seq WHERE @run "
+             "AND (l.lease_id = :lease_id OR (l.seq IS NULL AND m.lease_id = :lease_id))) "
+             "= :last - :first + 1"},
     Fragment{"free", "NOT EXISTS (SELECT 1 FROM {lease} AS l WHERE l.seq = m.seq)"},
     Fragment{"held",
              "EXISTS (SELECT 1 FROM {lease} AS l WHERE l.seq = m.seq AND l.lease_id = :lease_id)"},

@@ -17,6 +17,9 @@ namespace postroom::sqlite {
 //   @these    message m is one of :seqs with one of :nonces. Sets suffice: nonces are random 64-bit
 //   numbers, so a
 //             foreign pair of the two does not occur
+//   @this     message m is :seq with :nonce
+//   @run      message m is one of the run :first, :last, :nonces
+//   @run_held all messages of the run are live, and the lease :lease_id on each of them stands
 //   @free     nobody holds message m, not even with a lease that has run out
 //   @held     the lease :lease_id on message m stands
 //   @live_held  the same in {live}, where a message may be leased from birth

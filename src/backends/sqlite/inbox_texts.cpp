@@ -1,11 +1,13 @@
 // Writing to the inbox.
 //
-// The first statement of each unit changes the key and notes in it what it found (previous,
-// mismatch); the following ones act on the queued content, and the last one reads the notes back.
-// Leases neither come nor go while the unit runs, so "leased" means the same in all of them. A
-// lease that has run out counts as long as nobody took it back: its holder may still settle.
+// A message that nobody has heard of is queued and noted at once. Else the first statement of a
+// unit changes the key and notes in it what it found (previous, mismatch); the following ones act
+// on the queued content, and the last one reads the notes back. Leases neither come nor go while
+// the unit runs, so "leased" means the same in all of them. A lease that has run out counts as long
+// as nobody took it back: its holder may still settle.
 #include "backends/sqlite/dialect.hpp"
 #include "backends/sqlite/fragments.hpp"
+#include "backends/sqlite/steps.hpp"
 
 namespace postroom::sqlite {
 
@@ -35,7 +37,8 @@ std::string note_received() {
             .append(fixed)
             .append(R"(, k.topic, :topic),
                state = CASE WHEN k.state = 3 AND :revive <> 0 THEN 0 WHEN k.state = 4 THEN 0 ELSE k.state END,
-               last_error = iif(k.state = 3 AND :revive <> 0, NULL, k.last_error))"));
+               last_error = iif(k.state = 3 AND :revive <> 0, NULL, k.last_error)
+           WHERE k.nonce IS NOT :nonce)"));
 }
 
 // New content for a message that waits. A dead one stays dead unless revived.
@@ -59,7 +62,7 @@ constexpr std::string_view renew_live = R"(INSERT INTO {waiting} (seq, @message,
               m.aggregate_id, :ordering_key, m.source, :hash, :content_type, :headers, :payload,
               @renewed_due_time
        FROM {live} AS m
-       WHERE @keyed AND @free)";
+       WHERE @keyed AND m.nonce <> :nonce AND @free)";
 
 constexpr std::string_view remove_renewed = R"(DELETE FROM {live} AS m
        WHERE @keyed AND EXISTS (SELECT 1 FROM {waiting} AS w WHERE w.seq = m.seq AND w.nonce = m.nonce))";
@@ -89,14 +92,34 @@ constexpr std::string_view note_queued =
     R"(UPDATE {key} SET seq = last_insert_rowid(), nonce = :nonce
        WHERE source = :source AND message_id = :message_id AND seq IS NULL AND state <> 2)";
 
+// The rule: nobody has heard of the message, and it is to be delivered at once. It is numbered
+// first, so that its key is written once. What follows finds that it has nothing to do: a key with
+// :nonce was made by this call.
+constexpr std::string_view queue_unknown = R"(INSERT INTO {live} (@message)
+       SELECT :nonce, @now, :priority, :max_attempts, NULL, NULL, :expires_at, :message_id, :topic, '', NULL, NULL,
+              '__GLOBAL__', NULL, NULL, :source, :hash, :content_type, :headers, :payload
+       WHERE :priority >= 0 AND :ordering_key IS NULL AND :due_time IS NULL
+         AND NOT EXISTS (SELECT 1 FROM {key} WHERE source = :source AND message_id = :message_id))";
+
+constexpr std::string_view note_unknown =
+    R"(INSERT INTO {key} (source, message_id, state, topic, hash, first_seen, last_seen, seq, nonce)
+       SELECT m.source, m.message_id, 0, m.topic, m.hash, m.created_at, m.created_at, m.seq, m.nonce
+       FROM {live} AS m
+       WHERE m.seq = last_insert_rowid() AND m.nonce = :nonce)";
+
 sql::UnitText receive() {
-    sql::UnitText unit{.statements =
-                           weave_all({renew_waiting, renew_live, remove_renewed, queue_new,
-                                      defer_new, remove_deferred, note_queued,
-                                      "SELECT seq, nonce, previous, mismatch FROM {key} "
-                                      "WHERE source = :source AND message_id = :message_id"})};
-    unit.statements.insert(unit.statements.begin(), note_received());
-    return unit;
+    Steps steps;
+    const std::size_t queued = steps.add(queue_unknown);
+    const std::size_t noted = steps.add_after({queued}, note_unknown);
+    steps.add_after({noted}, "SELECT last_insert_rowid(), :nonce, NULL, 0 WHERE changes() > 0");
+    steps.add_unless(queued, note_received());
+    for (const std::string_view text : {renew_waiting, renew_live, remove_renewed, queue_new,
+                                        defer_new, remove_deferred, note_queued})
+        steps.add_unless(queued, text);
+    steps.add_unless(noted,
+                     "SELECT seq, nonce, previous, mismatch FROM {key} "
+                     "WHERE source = :source AND message_id = :message_id");
+    return steps.unit();
 }
 
 sql::UnitText see() {

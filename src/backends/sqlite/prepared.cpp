@@ -118,15 +118,18 @@ bool Prepared::read_only() const {
 
 int Prepared::column_count() const { return sqlite3_column_count(statement_.get()); }
 
-void Prepared::run(const sql::Statement& statement, const sql::Params& params,
-                   const std::function<void(const sql::Row&)>& on_row) {
+void Prepared::run(const sql::Statement& statement, const sql::Params& params, std::size_t call,
+                   const sql::OnRow& on_row) {
     run_with(
         [&] {
-            for (std::size_t i = 0; i < statement.names.size(); ++i) {
-                bind(static_cast<int>(i) + 1, params.at(statement.names[i]));
+            places_.resize(statement.names.size());
+            for (std::size_t i = 0; i < places_.size(); ++i) {
+                bind(static_cast<int>(i) + 1, params.at(statement.names[i], places_[i]));
             }
         },
-        on_row);
+        [&](const sql::Row& row) {
+            if (on_row) on_row(call, row);
+        });
 }
 
 void Prepared::run(const std::vector<SqlValue>& values,
@@ -137,28 +140,31 @@ void Prepared::run(const std::vector<SqlValue>& values,
             for (std::size_t i = 0; i < values.size(); ++i)
                 bind(static_cast<int>(i) + 1, values[i]);
         },
-        on_row);
+        [&](const sql::Row& row) {
+            if (on_row) on_row(row);
+        });
 }
 
 void Prepared::run() {
-    run_with([] {}, {});
+    run_with([] {}, [](const sql::Row&) {});
 }
 
-template <class Bind>
-void Prepared::run_with(const Bind& bind, const std::function<void(const sql::Row&)>& on_row) {
+template <class Bind, class Visit>
+void Prepared::run_with(const Bind& bind, const Visit& visit) {
     if (statement_ == nullptr) return;  // nothing but blanks and comments
     const ResetAtEnd reset(statement_.get());
     bind();
-    step_all(on_row);
+    step_all(visit);
 }
 
-void Prepared::step_all(const std::function<void(const sql::Row&)>& on_row) {
+template <class Visit>
+void Prepared::step_all(const Visit& visit) {
     const StatementRow row(statement_.get());
     for (;;) {
         const int code = sqlite3_step(statement_.get());
         if (code == SQLITE_DONE) return;
         if (code != SQLITE_ROW) throw error_of(connection_, "execute");
-        if (on_row) on_row(row);
+        visit(row);
     }
 }
 

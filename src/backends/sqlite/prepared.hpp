@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "sql/connection.hpp"
 #include "sql/statement.hpp"
@@ -22,10 +23,10 @@ public:
     // True when it does not write to the database.
     bool read_only() const;
 
-    // Runs it with the values of `params`, named by position in `statement`, and visits its rows.
-    // Ready for the next run afterwards, whatever happened.
-    void run(const sql::Statement& statement, const sql::Params& params,
-             const std::function<void(const sql::Row&)>& on_row);
+    // Runs it with the values of `params`, named by position in `statement`, and visits its rows as
+    // those of `call`. Ready for the next run afterwards, whatever happened.
+    void run(const sql::Statement& statement, const sql::Params& params, std::size_t call,
+             const sql::OnRow& on_row);
 
     // The same with values by position.
     void run(const std::vector<SqlValue>& values,
@@ -42,16 +43,18 @@ private:
         void operator()(sqlite3_stmt* statement) const;
     };
 
-    template <class Bind>
-    void run_with(const Bind& bind, const std::function<void(const sql::Row&)>& on_row);
+    template <class Bind, class Visit>
+    void run_with(const Bind& bind, const Visit& visit);
+    template <class Visit>
+    void step_all(const Visit& visit);
     void check(int code) const;
     void check_value_count(std::size_t given) const;
-    void step_all(const std::function<void(const sql::Row&)>& on_row);
     void bind(int position, const sql::Value& value);
     void bind(int position, const SqlValue& value);
 
     sqlite3* const connection_;
     const std::unique_ptr<sqlite3_stmt, Finalize> statement_;
+    std::vector<std::size_t> places_;  // of the parameters in the Params of the last run
 };
 
 }  // namespace postroom::sqlite

@@ -3,87 +3,112 @@
 
 #include "backends/sqlite/dialect.hpp"
 #include "backends/sqlite/fragments.hpp"
+#include "backends/sqlite/steps.hpp"
 #include "sql/message_row.hpp"
 
 namespace postroom::sqlite {
 
 namespace {
 
-// The canonical form of the 16 bytes of :owner.
-constexpr std::string_view owner_text =
-    "lower(substr(hex(:owner), 1, 8) || '-' || substr(hex(:owner), 9, 4) || '-' || "
-    "substr(hex(:owner), 13, 4) || '-' "
-    "|| substr(hex(:owner), 17, 4) || '-' || substr(hex(:owner), 21))";
+// An ack is written for one message and for a run of them. JSON arrays would be dearer than either:
+// they have to be written, read and put into a set. RETURNING stands in the rare cases only: it
+// reads all columns of a row and keeps a list. A question for what the statement before has changed
+// does the same.
+//
+// For a run there is a short way first: when each of its messages is live and held, which is the
+// rule, all of them go at once. Else each is looked at by itself.
+enum class AckForm { run, one };
 
-// Which messages an ack means: many of one lease, or one. In place of RETURNING, which is dear
-// where a statement finds one row at most, comes a question for what the statement before has
-// changed.
-struct AckForm {
-    std::string_view messages;  // the message m is among them
-    std::string_view leases;    // the lease is of one of them
-    std::string_view end;       // of a statement whose rows are wanted
-    std::string_view question;  // asked behind it, if any
-};
+constexpr std::string_view messages(AckForm form) {
+    return form == AckForm::run ? "@run" : "@this";
+}
 
-constexpr AckForm ack_many{.messages = "@these",
-                           .leases = "seq IN (SELECT value FROM json_each(:seqs))",
-                           .end = " RETURNING seq",
-                           .question = ""};
-constexpr AckForm ack_single{.messages = "m.seq = :seq AND m.nonce = :nonce",
-                             .leases = "seq = :seq",
-                             .end = "",
-                             .question = "SELECT :seq WHERE changes() > 0"};
+// The run as a whole.
+constexpr std::string_view whole_run = "seq BETWEEN :first AND :last AND @run_held";
+
+// The end of the short way. Returns the position of the removal.
+std::size_t remove_whole_run(Steps& steps) {
+    const std::size_t gone = steps.add(fmt::format("DELETE FROM {{live}} WHERE {}", whole_run));
+    steps.add_after({gone}, "SELECT NULL WHERE changes() > 0");
+    steps.add_after({gone}, R"(DELETE FROM {lease}
+           WHERE seq BETWEEN :first AND :last AND lease_id = :lease_id AND changes() > 0)");
+    return gone;
+}
 
 // The end of an ack: the messages go, and the leases of those that have gone.
-void remove_acked(std::vector<std::string>& out, const AckForm& form) {
+void remove_acked(Steps& steps, AckForm form) {
     const auto remove = [&](std::string_view from, std::string_view held) {
-        out.push_back(weave(fmt::format("DELETE FROM {} AS m WHERE {} AND {}{}", from,
-                                        form.messages, held, form.end)));
-        if (!form.question.empty()) out.emplace_back(form.question);
+        return fmt::format("DELETE FROM {} AS m WHERE {} AND {}{}", from, messages(form), held,
+                           form == AckForm::run ? " RETURNING seq" : "");
     };
-    remove("{live}", "@live_held");
-    remove("{waiting}", "@held");
-    out.push_back(
-        fmt::format("DELETE FROM {{lease}} WHERE {} AND lease_id = :lease_id "
-                    "AND NOT EXISTS (SELECT 1 FROM {{live}} AS m WHERE m.seq = {{lease}}.seq) "
-                    "AND NOT EXISTS (SELECT 1 FROM {{waiting}} AS m WHERE m.seq = {{lease}}.seq)",
-                    form.leases));
+    const auto forget = [](std::string_view leases) {
+        return fmt::format(
+            "DELETE FROM {{lease}} WHERE {} AND lease_id = :lease_id "
+            "AND NOT EXISTS (SELECT 1 FROM {{live}} AS m WHERE m.seq = {{lease}}.seq) "
+            "AND NOT EXISTS (SELECT 1 FROM {{waiting}} AS m WHERE m.seq = {{lease}}.seq)",
+            leases);
+    };
+    if (form == AckForm::run) {
+        const std::size_t whole = remove_whole_run(steps);
+        steps.add_unless(whole, remove("{live}", "@live_held"));
+        steps.add_unless(whole, remove("{waiting}", "@held"));
+        steps.add_unless(whole, forget("seq BETWEEN :first AND :last"));
+        return;
+    }
+    constexpr std::string_view question = "SELECT :seq WHERE changes() > 0";
+    const std::size_t live = steps.add(remove("{live}", "@live_held"));
+    steps.add_after({live}, question);
+    const std::size_t waiting = steps.add_unless(live, remove("{waiting}", "@held"));
+    steps.add_after({waiting}, question);
+    steps.add(forget("seq = :seq"));
 }
 
-sql::UnitText outbox_ack(const AckForm& form, bool history) {
+// What is noted of messages before they go: `note` makes the statement for a table, the values of
+// its counts, and which rows of it.
+template <class Note>
+void note_acked(Steps& steps, AckForm form, const Note& note) {
+    const std::string live = fmt::format("{} AND @live_held", messages(form));
+    const std::string waiting = fmt::format("{} AND @held", messages(form));
+    std::size_t noted = 0;
+    if (form == AckForm::run) {
+        noted = steps.add(note("{live}", "0, 0", whole_run));
+        steps.add_unless(noted, note("{live}", "0, 0", live));
+    } else {
+        noted = steps.add(note("{live}", "0, 0", live));
+    }
+    steps.add_unless(noted, note("{waiting}", "m.retry_count, m.lost_count", waiting));
+}
+
+sql::UnitText outbox_ack(AckForm form, bool history) {
+    Steps steps;
     // OR REPLACE: a number that a doctored file gave out twice must not keep a delivery from being
     // noted.
-    const auto keep = [&](std::string_view table, std::string_view counts, std::string_view held) {
-        return weave(
-            fmt::format("INSERT OR REPLACE INTO {{done}} (seq, @message, processed_at, "
-                        "processed_by, retry_count, lost_count) "
-                        "SELECT m.seq, @message, @now, {}, {} FROM {} AS m "
-                        "WHERE :keep_history <> 0 AND {} AND {}",
-                        owner_text, counts, table, form.messages, held));
+    const auto keep = [](std::string_view table, std::string_view counts, std::string_view rows) {
+        return fmt::format(
+            "INSERT OR REPLACE INTO {{done}} (seq, @message, processed_at, processed_by, "
+            "retry_count, lost_count) "
+            "SELECT m.seq, @message, @now, :owner_text, {} FROM {} AS m WHERE {}",
+            counts, table, rows);
     };
-    sql::UnitText unit;
-    if (history) {
-        unit.statements = {keep("{live}", "0, 0", "@live_held"),
-                           keep("{waiting}", "m.retry_count, m.lost_count", "@held")};
-    }
-    remove_acked(unit.statements, form);
-    return unit;
+    if (history) note_acked(steps, form, keep);
+    remove_acked(steps, form);
+    return steps.unit();
 }
 
-sql::UnitText inbox_ack(const AckForm& form) {
-    // A statement for each table: over a union SQLite would read all keys.
-    const auto finish = [&](std::string_view table, std::string_view held) {
-        return weave(
-            fmt::format("UPDATE {{key}} SET state = 2, seq = NULL, nonce = NULL, last_error = "
-                        "NULL, processed_at = @now, processed_by = {} "
-                        "WHERE (source, message_id) IN ("
-                        "SELECT m.source, m.message_id FROM {} AS m WHERE {} AND {})",
-                        owner_text, table, form.messages, held));
+sql::UnitText inbox_ack(AckForm form) {
+    Steps steps;
+    // A statement for each table: over a union SQLite would read all keys. With = in place of IN
+    // the one key needs no set.
+    const auto finish = [&](std::string_view table, std::string_view, std::string_view rows) {
+        return fmt::format(
+            "UPDATE {{key}} SET state = 2, seq = NULL, nonce = NULL, last_error = NULL, "
+            "processed_at = @now, processed_by = :owner_text "
+            "WHERE (source, message_id) {} (SELECT m.source, m.message_id FROM {} AS m WHERE {})",
+            form == AckForm::one ? "=" : "IN", table, rows);
     };
-    sql::UnitText unit{
-        .statements = {finish("{live}", "@live_held"), finish("{waiting}", "@held")}};
-    remove_acked(unit.statements, form);
-    return unit;
+    note_acked(steps, form, finish);
+    remove_acked(steps, form);
+    return steps.unit();
 }
 
 // The end of retry and fail: the message waits now, and nobody holds it any more.
@@ -287,9 +312,11 @@ constexpr std::string_view blocking = R"(seq IN (
 sql::QueueTexts queue_texts(Queue queue) {
     const bool outbox = queue == Queue::outbox;
     return {.claim = claim_text(queue),
-            .ack = outbox ? outbox_ack(ack_many, true) : inbox_ack(ack_many),
-            .ack_one = outbox ? outbox_ack(ack_single, false) : inbox_ack(ack_single),
-            .ack_one_kept = outbox ? outbox_ack(ack_single, true) : inbox_ack(ack_single),
+            .ack = {},
+            .ack_run = outbox ? outbox_ack(AckForm::run, false) : inbox_ack(AckForm::run),
+            .ack_run_kept = outbox ? outbox_ack(AckForm::run, true) : inbox_ack(AckForm::run),
+            .ack_one = outbox ? outbox_ack(AckForm::one, false) : inbox_ack(AckForm::one),
+            .ack_one_kept = outbox ? outbox_ack(AckForm::one, true) : inbox_ack(AckForm::one),
             .retry = retry(queue),
             .fail = fail(queue),
             .extend = extend(),
