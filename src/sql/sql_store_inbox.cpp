@@ -1,5 +1,6 @@
 // SqlStore: writing to the inbox.
 #include <algorithm>
+#include <tuple>
 
 #include "base/json_map.hpp"
 #include "sql/sql_store.hpp"
@@ -47,7 +48,8 @@ std::vector<std::size_t> by_key(std::span<const ReceivedMessage> messages) {
                     [](const ReceivedMessage& m) { return !m.ordering_key.empty(); });
     if (ordered) return order;
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-        return messages[a].key() < messages[b].key();
+        return std::tie(messages[a].source, messages[a].message_id) <
+               std::tie(messages[b].source, messages[b].message_id);
     });
     return order;
 }

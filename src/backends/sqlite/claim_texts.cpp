@@ -2,7 +2,8 @@
 //
 // Writers take turns in SQLite, so a claim is simply one write transaction. It begins and commits
 // in its own text, because the messages are read after the commit: megabytes of payload must not
-// keep the other writers waiting.
+// keep the other writers waiting. It has one time for all of its statements, :run_now (see
+// Driver::run): its leases are found again by it.
 #include <string>
 
 #include <fmt/format.h>
@@ -16,28 +17,28 @@ namespace postroom::sqlite {
 namespace {
 
 // Leases that have run out are marked first (locked_until = -1), so that the statements that follow
-// agree on which they are although time goes on between them. Live messages move to {waiting}.
+// agree on which they are. Live messages move to {waiting}.
 // `limit` bounds the work. Returns the positions of the statements that mark.
 std::vector<std::size_t> take_back(Steps& steps, std::string_view limit) {
     const std::size_t marked = steps.add(fmt::format(
         "UPDATE {{lease}} SET locked_until = -1 WHERE seq IN (SELECT seq FROM {{lease}} INDEXED BY "
-        "{{lease_by_end}} WHERE locked_until <= @now ORDER BY locked_until LIMIT {})",
+        "{{lease_by_end}} WHERE locked_until <= :run_now ORDER BY locked_until LIMIT {})",
         limit));
     // A row born leased that was never leased otherwise gets its lease row here, already marked.
     const std::size_t marked_born = steps.add(fmt::format(
         "INSERT INTO {{lease}} (seq, lease_id, locked_until, owner) "
         "SELECT m.seq, m.lease_id, -1, m.owner FROM {{live}} AS m INDEXED BY {{live_born}} "
-        "WHERE m.born_until <= @now AND @free ORDER BY m.born_until "
+        "WHERE m.born_until <= :run_now AND @free ORDER BY m.born_until "
         "LIMIT max(0, {} - (SELECT count(*) FROM {{lease}} WHERE locked_until = -1))",
         limit));
-    const std::vector<std::size_t> marks{marked, marked_born};
+    std::vector<std::size_t> marks{marked, marked_born};
     // Waiting messages stay where they are. Before the move: what moves is counted there.
     steps.add_after(marks, R"(UPDATE {waiting}
-           SET lost_count = lost_count + 1, available_at = @now
+           SET lost_count = lost_count + 1, available_at = :run_now
            WHERE state = 0
              AND seq IN (SELECT seq FROM {lease} INDEXED BY {lease_by_end} WHERE locked_until = -1))");
     steps.add_after(marks, R"(INSERT INTO {waiting} (seq, @message, available_at, lost_count)
-           SELECT m.seq, @message, @now, 1
+           SELECT m.seq, @message, :run_now, 1
            FROM {live} AS m
            WHERE m.seq IN (SELECT seq FROM {lease} INDEXED BY {lease_by_end} WHERE locked_until = -1))");
     steps.add_after(marks, R"(DELETE FROM {live}
@@ -54,11 +55,11 @@ constexpr std::string_view forget_marked =
 std::string lease_from(std::string_view from, std::string_view limit,
                        std::string_view ordering_key = "NULL") {
     constexpr std::string_view room =
-        "max(0, :batch - (SELECT count(*) FROM {lease} INDEXED BY {lease_of_claim} WHERE lease_id "
-        "= :lease_id))";
+        "max(0, :batch - (SELECT count(*) FROM {lease} INDEXED BY {lease_by_end} "
+        "WHERE locked_until = :run_now + :lease_us AND lease_id = :lease_id))";
     return weave(
         fmt::format("INSERT INTO {{lease}} (seq, lease_id, locked_until, owner, ordering_key) "
-                    "SELECT m.seq, :lease_id, @now + :lease_us, :owner, {} FROM {} LIMIT {}",
+                    "SELECT m.seq, :lease_id, :run_now + :lease_us, :owner, {} FROM {} LIMIT {}",
                     ordering_key, from, fmt::format(fmt::runtime(limit), room)));
 }
 
@@ -73,17 +74,20 @@ constexpr std::string_view fresh =
     "WHERE m.seq > 0 AND m.born_until IS NULL AND l.seq IS NULL ORDER BY m.seq";
 constexpr std::string_view due =
     "{waiting} AS m INDEXED BY {waiting_due} LEFT JOIN {lease} AS l ON l.seq = m.seq "
-    "WHERE m.state = 0 AND m.priority >= 0 AND m.ordering_key IS NULL AND m.available_at <= @now "
+    "WHERE m.state = 0 AND m.priority >= 0 AND m.ordering_key IS NULL AND m.available_at <= "
+    ":run_now "
     "AND l.seq IS NULL ORDER BY m.available_at, m.seq";
 constexpr std::string_view low =
     "{waiting} AS m INDEXED BY {waiting_low} LEFT JOIN {lease} AS l ON l.seq = m.seq "
-    "WHERE m.state = 0 AND m.priority < 0 AND m.ordering_key IS NULL AND m.available_at <= @now "
+    "WHERE m.state = 0 AND m.priority < 0 AND m.ordering_key IS NULL AND m.available_at <= "
+    ":run_now "
     "AND l.seq IS NULL ORDER BY m.available_at, m.seq";
 // One of each ordering key at most is not behind. A message may come to stand before one that is
 // leased: then it waits.
 constexpr std::string_view in_turn =
     "{waiting} AS m INDEXED BY {waiting_turn} LEFT JOIN {lease} AS l ON l.seq = m.seq "
-    "WHERE m.state = 0 AND m.behind = 0 AND m.ordering_key IS NOT NULL AND m.available_at <= @now "
+    "WHERE m.state = 0 AND m.behind = 0 AND m.ordering_key IS NOT NULL AND m.available_at <= "
+    ":run_now "
     "AND l.seq IS NULL "
     "AND NOT EXISTS (SELECT 1 FROM {lease} AS k WHERE k.ordering_key = m.ordering_key) "
     "ORDER BY m.available_at, m.seq";
@@ -99,9 +103,9 @@ std::string leased_rows(Queue queue, bool live) {
         "m.occurred_at, m.due_time, m.expires_at, NULL, NULL, m.priority, m.max_attempts, "
         "{counts}, "
         "l.lease_id, l.owner, l.locked_until "
-        "FROM {{lease}} AS l INDEXED BY {{lease_of_claim}} CROSS JOIN {table} AS m ON m.seq = "
+        "FROM {{lease}} AS l INDEXED BY {{lease_by_end}} CROSS JOIN {table} AS m ON m.seq = "
         "l.seq{join} "
-        "WHERE l.lease_id = :lease_id",
+        "WHERE l.locked_until = :run_now + :lease_us AND l.lease_id = :lease_id",
         fmt::arg("key", inbox ? "m.idempotency_key" : "coalesce(m.idempotency_key, m.message_id)"),
         fmt::arg("seen", inbox ? "k.hash, coalesce(k.first_seen, m.created_at), k.last_seen"
                                : "m.hash, m.created_at, NULL"),

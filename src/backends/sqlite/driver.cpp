@@ -5,13 +5,14 @@
 #include <sqlite3.h>
 
 #include "backends/sqlite/errors.hpp"
+#include "backends/sqlite/row_block.hpp"
 
 namespace postroom::sqlite {
 
 namespace {
 
 // More than the store has statements.
-constexpr std::size_t cached_statements_max = 128;
+constexpr std::size_t cached_statements_max = 256;
 
 // `changed` tells of each call before the one at `at` whether it changed a row.
 bool superfluous(const sql::Skip& skip, const std::vector<bool>& changed, std::size_t at) {
@@ -45,13 +46,18 @@ void Driver::guarded(const Work& work) {
     } catch (const Error& error) {
         if (error.kind() == ErrorKind::unavailable || error.kind() == ErrorKind::outcome_unknown)
             broken_ = true;
-        if (borrowed_) cache_.clear();
+        if (borrowed_) forget_statements();
         throw;
     } catch (...) {
-        if (borrowed_) cache_.clear();
+        if (borrowed_) forget_statements();
         throw;
     }
-    if (borrowed_) cache_.clear();
+    if (borrowed_) forget_statements();
+}
+
+void Driver::forget_statements() {
+    cache_.clear();
+    block_.reset();
 }
 
 void Driver::run(sql::Bracket bracket, std::span<const sql::Call> calls, const sql::OnRow& on_row) {
@@ -72,16 +78,39 @@ void Driver::run(sql::Bracket bracket, std::span<const sql::Call> calls, const s
 void Driver::run_all(std::span<const sql::Call> calls, const sql::OnRow& on_row) {
     std::vector<std::shared_ptr<Prepared>> statements(calls.size());
     std::vector<bool> changed(calls.size());
+    RunClock clock;
     std::size_t period = 0;
     for (std::size_t i = 0; i < calls.size(); ++i) {
         const sql::Statement& statement = *calls[i].statement;
         if (i > 0 && &statement == calls[0].statement) period = i;
         if (superfluous(statement.skip, changed, i)) continue;
+        if (begins_block(calls.subspan(i))) {
+            run_block(calls, i, on_row);
+            i += 2 * block_rows - 1;
+            continue;
+        }
         const std::size_t before = i - period;
         if (period > 0 && calls[before].statement == &statement) statements[i] = statements[before];
         if (statements[i] == nullptr) statements[i] = cache_.get(statement.sql);
-        statements[i]->run(statement, *calls[i].params, i, on_row);
+        statements[i]->run(statement, *calls[i].params, clock, i, on_row);
         changed[i] = sqlite3_changes(connection_) > 0;
+    }
+}
+
+void Driver::run_block(std::span<const sql::Call> calls, std::size_t first,
+                       const sql::OnRow& on_row) {
+    const sql::Statement& one = *calls[first].statement;
+    if (block_ == nullptr || block_of_ != one.sql) {
+        block_ =
+            std::make_shared<Prepared>(connection_, block_text(one.sql, one.names.size()), true);
+        block_of_ = one.sql;
+    }
+    block_->run_block(one, calls.subspan(first, 2 * block_rows));
+    if (!on_row) return;
+    const std::int64_t last = sqlite3_last_insert_rowid(connection_);
+    for (std::size_t i = 0; i < block_rows; ++i) {
+        const std::int64_t number = last - static_cast<std::int64_t>(block_rows - 1 - i);
+        on_row(first + 2 * i + 1, NumberRow(number));
     }
 }
 

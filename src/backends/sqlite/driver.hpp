@@ -22,7 +22,8 @@ public:
     sqlite3* handle() const { return connection_; }
 
     // In `separate` a statement may be BEGIN or COMMIT itself: what stands between them is one
-    // transaction.
+    // transaction. A parameter :run_now of a statement is not looked up: it is the time when the
+    // first statement of this run that names it was reached, in whole milliseconds as everywhere.
     void run(sql::Bracket bracket, std::span<const sql::Call> calls,
              const sql::OnRow& on_row) override;
     void run_open(std::span<const sql::Call> calls, const sql::OnRow& on_row) override;
@@ -38,10 +39,12 @@ private:
     template <class Work>
     void guarded(const Work& work);
     void run_all(std::span<const sql::Call> calls, const sql::OnRow& on_row);
+    void run_block(std::span<const sql::Call> calls, std::size_t first, const sql::OnRow& on_row);
     bool all_read_only(std::span<const sql::Call> calls);
     void run_in_transaction(std::span<const sql::Call> calls, const sql::OnRow& on_row);
     void run_separate(std::span<const sql::Call> calls, const sql::OnRow& on_row);
     void run_joined(std::span<const sql::Call> calls, const sql::OnRow& on_row);
+    void forget_statements();
     void simple(const char* sql);
     void rollback_quietly(const char* sql) noexcept;
 
@@ -50,6 +53,8 @@ private:
     const OpenFile file_;  // empty when borrowed
     sqlite3* const connection_;
     StatementCache cache_;
+    std::shared_ptr<Prepared> block_;  // nullptr: not yet
+    std::string block_of_;             // the text of one row of it
     bool broken_ = false;
 };
 

@@ -95,17 +95,21 @@ constexpr std::string_view note_queued =
 // The rule: nobody has heard of the message, and it is to be delivered at once. It is numbered
 // first, so that its key is written once. What follows finds that it has nothing to do: a key with
 // :nonce was made by this call.
-constexpr std::string_view queue_unknown = R"(INSERT INTO {live} (@message)
-       SELECT :nonce, @now, :priority, :max_attempts, NULL, NULL, :expires_at, :message_id, :topic, '', NULL, NULL,
-              '__GLOBAL__', NULL, NULL, :source, :hash, :content_type, :headers, :payload
-       WHERE :priority >= 0 AND :ordering_key IS NULL AND :due_time IS NULL
-         AND NOT EXISTS (SELECT 1 FROM {key} WHERE source = :source AND message_id = :message_id))";
+//
+// Where the rule does not hold, a NULL that is not allowed keeps the row out. An INSERT .. SELECT
+// with a condition would do the same, but SQLite keeps copies of all pages that it changes: it
+// might write more than one row and then fail.
+constexpr std::string_view queue_unknown = R"(INSERT OR IGNORE INTO {live} (@message)
+       VALUES (iif(:priority >= 0 AND :ordering_key IS NULL AND :due_time IS NULL
+                   AND NOT EXISTS (SELECT 1 FROM {key} WHERE source = :source AND message_id = :message_id),
+                   :nonce, NULL),
+               @now, :priority, :max_attempts, NULL, NULL, :expires_at, :message_id, :topic, '', NULL, NULL,
+               '__GLOBAL__', NULL, NULL, :source, :hash, :content_type, :headers, :payload))";
 
-constexpr std::string_view note_unknown =
-    R"(INSERT INTO {key} (source, message_id, state, topic, hash, first_seen, last_seen, seq, nonce)
-       SELECT m.source, m.message_id, 0, m.topic, m.hash, m.created_at, m.created_at, m.seq, m.nonce
-       FROM {live} AS m
-       WHERE m.seq = last_insert_rowid() AND m.nonce = :nonce)";
+constexpr std::string_view note_unknown = R"(INSERT OR IGNORE INTO {key}
+           (state, source, message_id, topic, hash, first_seen, last_seen, seq, nonce)
+       VALUES (iif(changes() > 0, 0, NULL), :source, :message_id, :topic, :hash, @now, @now,
+               last_insert_rowid(), :nonce))";
 
 sql::UnitText receive() {
     Steps steps;

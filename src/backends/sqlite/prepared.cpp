@@ -1,6 +1,7 @@
 #include "backends/sqlite/prepared.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
 
 #include <fmt/format.h>
@@ -58,7 +59,8 @@ struct BindValue {
     sqlite3_stmt* statement;
     int position;
 
-    int operator()(std::monostate) const { return sqlite3_bind_null(statement, position); }
+    // Nothing is bound before a run.
+    int operator()(std::monostate) const { return SQLITE_OK; }
     int operator()(std::int64_t number) const {
         return sqlite3_bind_int64(statement, position, number);
     }
@@ -107,6 +109,14 @@ private:
 
 }  // namespace
 
+std::int64_t RunClock::now() {
+    if (!now_) {
+        const auto time = std::chrono::system_clock::now().time_since_epoch();
+        now_ = Duration{std::chrono::floor<std::chrono::milliseconds>(time)}.count();
+    }
+    return *now_;
+}
+
 void Prepared::Finalize::operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
 
 Prepared::Prepared(sqlite3* connection, const std::string& sql, bool kept)
@@ -118,18 +128,39 @@ bool Prepared::read_only() const {
 
 int Prepared::column_count() const { return sqlite3_column_count(statement_.get()); }
 
-void Prepared::run(const sql::Statement& statement, const sql::Params& params, std::size_t call,
-                   const sql::OnRow& on_row) {
+void Prepared::run(const sql::Statement& statement, const sql::Params& params, RunClock& clock,
+                   std::size_t call, const sql::OnRow& on_row) {
     run_with(
         [&] {
             places_.resize(statement.names.size());
             for (std::size_t i = 0; i < places_.size(); ++i) {
-                bind(static_cast<int>(i) + 1, params.at(statement.names[i], places_[i]));
+                const std::string& name = statement.names[i];
+                const int position = static_cast<int>(i) + 1;
+                if (name == "run_now") {
+                    bind(position, sql::Value{clock.now()});
+                } else {
+                    bind(position, params.at(name, places_[i]));
+                }
             }
         },
         [&](const sql::Row& row) {
             if (on_row) on_row(call, row);
         });
+}
+
+void Prepared::run_block(const sql::Statement& one, std::span<const sql::Call> calls) {
+    run_with(
+        [&] {
+            const std::size_t parameters = one.names.size();
+            places_.resize(parameters);
+            for (std::size_t call = 0; call < calls.size(); call += 2) {
+                for (std::size_t i = 0; i < parameters; ++i) {
+                    bind(static_cast<int>(call / 2 * parameters + i) + 1,
+                         calls[call].params->at(one.names[i], places_[i]));
+                }
+            }
+        },
+        [](const sql::Row&) {});
 }
 
 void Prepared::run(const std::vector<SqlValue>& values,

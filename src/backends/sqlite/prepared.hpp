@@ -1,8 +1,11 @@
 // Prepared: one prepared statement of one connection, and the rows it yields.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,6 +18,16 @@ struct sqlite3_stmt;
 
 namespace postroom::sqlite {
 
+// RunClock: the one time of several statements.
+class RunClock {
+public:
+    // Microseconds since 1970, in whole milliseconds, of the first call.
+    std::int64_t now();
+
+private:
+    std::optional<std::int64_t> now_;
+};
+
 class Prepared {
 public:
     // Throws Error. `kept`: it will be used many times.
@@ -23,10 +36,14 @@ public:
     // True when it does not write to the database.
     bool read_only() const;
 
-    // Runs it with the values of `params`, named by position in `statement`, and visits its rows as
-    // those of `call`. Ready for the next run afterwards, whatever happened.
-    void run(const sql::Statement& statement, const sql::Params& params, std::size_t call,
-             const sql::OnRow& on_row);
+    // Runs it with the values of `params`, and of `clock` for :run_now, named by position in
+    // `statement`, and visits its rows as those of `call`. Ready for the next run afterwards,
+    // whatever happened.
+    void run(const sql::Statement& statement, const sql::Params& params, RunClock& clock,
+             std::size_t call, const sql::OnRow& on_row);
+
+    // The same for a block of rows (row_block.hpp) of `one`; each second call is the question.
+    void run_block(const sql::Statement& one, std::span<const sql::Call> calls);
 
     // The same with values by position.
     void run(const std::vector<SqlValue>& values,

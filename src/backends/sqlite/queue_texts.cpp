@@ -24,11 +24,12 @@ constexpr std::string_view messages(AckForm form) {
 }
 
 // The run as a whole.
-constexpr std::string_view whole_run = "seq BETWEEN :first AND :last AND @run_held";
+constexpr std::string_view whole_run = "m.seq BETWEEN :first AND :last AND @run_held";
 
 // The end of the short way. Returns the position of the removal.
 std::size_t remove_whole_run(Steps& steps) {
-    const std::size_t gone = steps.add(fmt::format("DELETE FROM {{live}} WHERE {}", whole_run));
+    const std::size_t gone =
+        steps.add(fmt::format("DELETE FROM {{live}} AS m WHERE {}", whole_run));
     steps.add_after({gone}, "SELECT NULL WHERE changes() > 0");
     steps.add_after({gone}, R"(DELETE FROM {lease}
            WHERE seq BETWEEN :first AND :last AND lease_id = :lease_id AND changes() > 0)");
@@ -98,7 +99,7 @@ sql::UnitText outbox_ack(AckForm form, bool history) {
 sql::UnitText inbox_ack(AckForm form) {
     Steps steps;
     // A statement for each table: over a union SQLite would read all keys. With = in place of IN
-    // the one key needs no set.
+    // the one key needs no set. UPDATE .. FROM is dearer.
     const auto finish = [&](std::string_view table, std::string_view, std::string_view rows) {
         return fmt::format(
             "UPDATE {{key}} SET state = 2, seq = NULL, nonce = NULL, last_error = NULL, "
@@ -111,36 +112,30 @@ sql::UnitText inbox_ack(AckForm form) {
     return steps.unit();
 }
 
-// The end of retry and fail: the message waits now, and nobody holds it any more.
-std::vector<std::string> finish_release(Queue queue) {
-    std::vector<std::string> out = {
-        R"(DELETE FROM {live} AS m
-           WHERE m.seq = :seq AND m.nonce = :nonce
-             AND EXISTS (SELECT 1 FROM {waiting} AS w WHERE w.seq = :seq AND w.nonce = :nonce))"};
+// Retry and fail: `waiting` changes a message that waits, `live` moves one that is live. At their
+// end it waits, and nobody holds it any more.
+sql::UnitText release(Queue queue, std::string_view waiting, std::string_view live) {
+    Steps steps;
+    const std::size_t changed = steps.add(waiting);
+    const std::size_t moved = steps.add_unless(changed, live);
+    steps.add_after({moved}, R"(DELETE FROM {live} AS m
+           WHERE @this AND EXISTS (SELECT 1 FROM {waiting} AS w WHERE w.seq = :seq AND w.nonce = :nonce))");
     if (queue == Queue::inbox) {
-        out.push_back(weave(R"(UPDATE {key} SET state = m.state
+        steps.add_after({changed, moved}, R"(UPDATE {key} SET state = m.state
            FROM {waiting} AS m
-           WHERE m.seq = :seq AND m.nonce = :nonce AND @held
-             AND {key}.source = m.source AND {key}.message_id = m.message_id)"));
+           WHERE @this AND @held AND {key}.source = m.source AND {key}.message_id = m.message_id)");
     }
-    out.emplace_back(R"(DELETE FROM {lease}
+    steps.add_after({changed, moved}, R"(DELETE FROM {lease}
            WHERE seq = :seq AND lease_id = :lease_id
              AND EXISTS (SELECT 1 FROM {waiting} AS w WHERE w.seq = :seq AND w.nonce = :nonce))");
-    return out;
-}
-
-sql::UnitText release(Queue queue, const std::vector<std::string_view>& changes) {
-    sql::UnitText unit{.statements = weave_all(changes)};
-    for (std::string& statement : finish_release(queue))
-        unit.statements.push_back(std::move(statement));
-    return unit;
+    return steps.unit();
 }
 
 sql::UnitText retry(Queue queue) {
     // The comparison is NULL, and so not true, where there is no limit.
     return release(
         queue,
-        {R"(UPDATE {waiting} AS m
+        R"(UPDATE {waiting} AS m
             SET (state, dead_reason, available_at, retry_count, last_error, frees_key) = (
                 SELECT iif(dead, 3, 0), iif(dead, 'max_attempts', NULL),
                        iif(dead, m.available_at, min(@now + :delay_us, coalesce(m.expires_at, @now + :delay_us))),
@@ -150,29 +145,29 @@ sql::UnitText retry(Queue queue) {
                           AND m.retry_count + 1 >= coalesce(m.max_attempts, nullif(:max_attempts, 0)) AS dead))
             WHERE m.seq = :seq AND m.nonce = :nonce AND @held
             RETURNING seq, state)",
-         R"(INSERT INTO {waiting} (seq, @message, state, dead_reason, available_at, retry_count, last_error)
+        R"(INSERT INTO {waiting} (seq, @message, state, dead_reason, available_at, retry_count, last_error)
             SELECT seq, @message, iif(dead, 3, 0), iif(dead, 'max_attempts', NULL),
                    iif(dead, coalesce(due_time, created_at),
                        min(@now + :delay_us, coalesce(expires_at, @now + :delay_us))), :count_attempt, :error
             FROM (SELECT m.*, :count_attempt <> 0 AND 1 >= coalesce(m.max_attempts, nullif(:max_attempts, 0)) AS dead
                   FROM {live} AS m
                   WHERE m.seq = :seq AND m.nonce = :nonce AND @live_held)
-            RETURNING seq, state)"});
+            RETURNING seq, state)");
 }
 
 sql::UnitText fail(Queue queue) {
     return release(
         queue,
-        {R"(UPDATE {waiting} AS m
+        R"(UPDATE {waiting} AS m
             SET state = 3, dead_reason = :reason, last_error = coalesce(:error, m.last_error),
                 frees_key = iif(:frees_key <> 0 AND m.ordering_key IS NOT NULL, 1, 0)
             WHERE m.seq = :seq AND m.nonce = :nonce AND @held
             RETURNING seq)",
-         R"(INSERT INTO {waiting} (seq, @message, state, dead_reason, available_at, last_error)
+        R"(INSERT INTO {waiting} (seq, @message, state, dead_reason, available_at, last_error)
             SELECT m.seq, @message, 3, :reason, coalesce(due_time, created_at), :error
             FROM {live} AS m
             WHERE m.seq = :seq AND m.nonce = :nonce AND @live_held
-            RETURNING seq)"});
+            RETURNING seq)");
 }
 
 sql::UnitText extend() {

@@ -69,6 +69,44 @@ TEST_F(SqliteDriver, WritesAheadAndFlushesEveryCommit) {
     EXPECT_EQ(rows(driver, "PRAGMA synchronous"), one("2"));
 }
 
+// Goal: what a statement before has changed, or has not, decides about one that would find nothing.
+TEST_F(SqliteDriver, AStatementThatFindsNothingIsLeftOut) {
+    Driver driver = open();
+    run(driver, Bracket::transaction, {compile("CREATE TABLE t (n INTEGER)")});
+    std::vector<Statement> statements{
+        compile("INSERT INTO t VALUES (1)"),  compile("DELETE FROM t WHERE n = 2"),
+        compile("INSERT INTO t VALUES (10)"), compile("INSERT INTO t VALUES (11)"),
+        compile("INSERT INTO t VALUES (12)"), compile("INSERT INTO t VALUES (13)"),
+        compile("INSERT INTO t VALUES (14)")};
+    statements[2].skip = {.back = {2}, .if_changed = true};      // the first has: left out
+    statements[3].skip = {.back = {2}, .if_changed = true};      // the second has not
+    statements[4].skip = {.back = {3, 4}, .if_changed = false};  // the first has
+    statements[5].skip = {.back = {4}, .if_changed = false};     // the second has not: left out
+    statements[6].skip = {.back = {1, 4}, .if_changed = false};  // what was left out has not either
+    run(driver, Bracket::transaction, statements);
+    EXPECT_EQ(rows(driver, "SELECT group_concat(n) FROM (SELECT n FROM t ORDER BY n)"),
+              one("1,11,12"));
+}
+
+// Goal: a run has one time, and it is that of the database.
+TEST_F(SqliteDriver, TheTimeOfARunStandsStill) {
+    Driver driver = open();
+    std::vector<std::int64_t> times;
+    run(driver, Bracket::separate,
+        {compile("SELECT :run_now"), compile("SELECT :run_now"),
+         compile("SELECT CAST(ROUND((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * "
+                 "1000")},
+        {}, [&](std::size_t, const sql::Row& row) {
+            times.push_back(row.integer(0));
+            std::this_thread::sleep_for(5ms);
+        });
+    ASSERT_EQ(times.size(), 3U);
+    EXPECT_EQ(times[0], times[1]);
+    EXPECT_EQ(times[0] % 1000, 0);
+    EXPECT_GT(times[2], times[0]);
+    EXPECT_LT(times[2], times[0] + 10'000'000);
+}
+
 TEST_F(SqliteDriver, ValuesComeBackAsTheyWentIn) {
     Driver driver = open();
     const std::string bytes("a\0b\xff", 4);
