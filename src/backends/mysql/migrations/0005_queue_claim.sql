@@ -14,12 +14,11 @@ READS SQL DATA SQL SECURITY INVOKER
 BEGIN
     -- Refused inside a transaction: a claim must be one of its own, or it would keep all others waiting.
     SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED;
-    START TRANSACTION READ ONLY;
     SELECT COALESCE((SELECT m.seq FROM {live} AS m FORCE INDEX (PRIMARY)
                       WHERE m.seq >= g.floor - 100 ORDER BY m.seq LIMIT 1), g.mark)
       INTO out_floor
       FROM {gate} AS g WHERE g.name = 'claim';
-    COMMIT;
+    COMMIT;  -- without autocommit the SELECT has begun a transaction
 END//
 
 -- Of io_seqs, those that nobody else is changing and that are still in their lane and due; locks them.
@@ -35,7 +34,7 @@ BEGIN
     END IF;
 END//
 
--- Leases the messages of in_seqs, if any, adds them to io_seqs and takes them off io_room.
+-- Leases the messages of in_seqs, if any, adds them to io_seqs and takes them off io_room. There may be nulls in the list.
 DROP PROCEDURE IF EXISTS {add_leases}//
 CREATE PROCEDURE {add_leases}(IN in_seqs LONGTEXT, IN in_owner BINARY(16), IN in_lease_id BIGINT, IN in_until DATETIME(6),
                               INOUT io_seqs LONGTEXT, INOUT io_room BIGINT)
@@ -47,8 +46,9 @@ BEGIN
     IF in_seqs IS NOT NULL THEN
         INSERT INTO {lease} (seq, lease_id, locked_until, owner)
         SELECT s.seq, in_lease_id, in_until, in_owner
-          FROM JSON_TABLE(in_seqs, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s;
-        SET io_room = io_room - JSON_LENGTH(in_seqs),
+          FROM JSON_TABLE(in_seqs, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
+         WHERE s.seq IS NOT NULL;
+        SET io_room = io_room - ROW_COUNT(),
             io_seqs = IF(io_seqs IS NULL, in_seqs, JSON_MERGE_PRESERVE(io_seqs, in_seqs));
     END IF;
 END//
@@ -65,10 +65,10 @@ BEGIN
     WHILE v_share > 0 AND v_rounds < 100 DO
         SELECT JSON_ARRAYAGG(d.seq), COUNT(*) INTO v_set, v_chosen
           FROM (SELECT m.seq
-                FROM {waiting} AS m FORCE INDEX (`{queue}_waiting_lane`)
-               WHERE m.lane = in_lane AND m.available_at <= in_at
-                 AND (SELECT l.seq FROM {lease} AS l WHERE l.seq = m.seq) IS NULL
-               ORDER BY m.available_at, m.seq LIMIT v_passed, v_share) AS d;
+                  FROM {waiting} AS m FORCE INDEX (`{queue}_waiting_lane`)
+                  LEFT JOIN {lease} AS l FORCE INDEX (PRIMARY) ON l.seq = m.seq
+                 WHERE m.lane = in_lane AND m.available_at <= in_at AND l.seq IS NULL
+                 ORDER BY m.available_at, m.seq LIMIT v_passed, v_share) AS d;
         CALL {lock_waiting}(v_set, in_lane, in_at);
         SET v_free = COALESCE(JSON_LENGTH(v_set), 0);
         CALL {add_leases}(v_set, in_owner, in_lease_id, in_until, io_seqs, io_room);
@@ -111,54 +111,68 @@ END//
 
 -- Leases up to in_batch messages and returns their numbers. Above-default priority first except in every fourth turn, which goes
 -- by age; half of the rest is for messages whose time came (and half of that half for ordering keys), half for fresh ones, and
--- either may use what the other leaves; below-default last. out_looked: whether there was room to look at fresh messages.
+-- either may use what the other leaves; below-default last. Mostly there are fresh messages and nothing else: one look tells what
+-- need not be searched for. out_looked: whether there was room to look at fresh messages.
 DROP PROCEDURE IF EXISTS {choose}//
 CREATE PROCEDURE {choose}(IN in_owner BINARY(16), IN in_lease_id BIGINT, IN in_lease_us BIGINT, IN in_batch BIGINT,
-                          IN in_turn BIGINT, IN in_from BIGINT, IN in_looks_back BOOLEAN, INOUT io_mark BIGINT,
-                          OUT out_looked BOOLEAN, OUT out_seqs LONGTEXT)
+                          IN in_turn BIGINT, IN in_from BIGINT, INOUT io_mark BIGINT, OUT out_looked BOOLEAN,
+                          OUT out_seqs LONGTEXT)
 MODIFIES SQL DATA SQL SECURITY INVOKER
 BEGIN
     DECLARE v_by_age BOOLEAN DEFAULT in_turn % 4 = 3;
     DECLARE v_room BIGINT DEFAULT in_batch;
     DECLARE v_from BIGINT DEFAULT in_from;
-    DECLARE v_last, v_count, v_rounds BIGINT DEFAULT 0;
+    DECLARE v_last, v_count, v_born, v_rounds BIGINT DEFAULT 0;
     DECLARE v_at DATETIME(6) DEFAULT UTC_TIMESTAMP(6);
     DECLARE v_until DATETIME(6) DEFAULT v_at + INTERVAL in_lease_us MICROSECOND;
     DECLARE v_lined, v_set LONGTEXT;
-    DECLARE v_any_lined, v_full BOOLEAN;
+    DECLARE v_urgent, v_any_lined, v_due, v_full BOOLEAN;
     SET out_seqs = NULL, out_looked = FALSE;
 
-    IF NOT v_by_age THEN
+    SELECT EXISTS (SELECT m.seq FROM {live} AS m FORCE INDEX (`{queue}_live_urgent`) WHERE m.urgency < 0 LIMIT 1),
+           EXISTS (SELECT t.id FROM {turn} AS t LIMIT 1),
+           EXISTS (SELECT m.seq FROM {waiting} AS m FORCE INDEX (`{queue}_waiting_lane`)
+                    WHERE m.lane IN (0, 1, 2) AND m.available_at <= v_at LIMIT 1)
+      INTO v_urgent, v_any_lined, v_due;
+    IF v_due AND NOT v_any_lined THEN
+        SELECT EXISTS (SELECT m.seq FROM {waiting} AS m FORCE INDEX (`{queue}_waiting_lane`)
+                        WHERE m.lane = 2 AND m.available_at <= v_at LIMIT 1)
+          INTO v_any_lined;
+    END IF;
+
+    IF v_urgent AND NOT v_by_age THEN
         SELECT JSON_ARRAYAGG(d.seq) INTO v_set
           FROM (SELECT m.seq
-                FROM {live} AS m FORCE INDEX (`{queue}_live_urgent`)
-               WHERE m.urgency < 0 AND m.born_until IS NULL
-                 AND (SELECT l.seq FROM {lease} AS l WHERE l.seq = m.seq) IS NULL
-               ORDER BY m.urgency, m.seq LIMIT v_room) AS d;
+                  FROM {live} AS m FORCE INDEX (`{queue}_live_urgent`)
+                  LEFT JOIN {lease} AS l FORCE INDEX (PRIMARY) ON l.seq = m.seq
+                 WHERE m.urgency < 0 AND m.born_until IS NULL AND l.seq IS NULL
+                 ORDER BY m.urgency, m.seq LIMIT v_room) AS d;
         CALL {lock_fresh}(v_set);
         CALL {add_leases}(v_set, in_owner, in_lease_id, v_until, out_seqs, v_room);
-    ELSE
+    ELSEIF v_due AND v_by_age THEN
         CALL {lease_waiting}(1, v_at, ((v_room + 1) DIV 2 + 1) DIV 2, in_owner, in_lease_id, v_until, out_seqs, v_room);
     END IF;
 
-    SELECT EXISTS (SELECT 1 FROM {turn})
-           OR EXISTS (SELECT 1 FROM {waiting} AS m FORCE INDEX (`{queue}_waiting_lane`)
-                       WHERE m.lane = 2 AND m.available_at <= v_at)
-      INTO v_any_lined;
     IF v_any_lined AND v_room > 0 THEN
         CALL {line_up}(v_at, GREATEST(1000, 4 * in_batch), v_lined);
+        CALL {lease_lined}(v_lined, ((v_room + in_turn DIV 4) DIV 2 + in_turn % 2) DIV 2, in_owner, in_lease_id, v_until,
+                           out_seqs, v_room);
     END IF;
-    CALL {lease_lined}(v_lined, ((v_room + in_turn DIV 4) DIV 2 + in_turn % 2) DIV 2, in_owner, in_lease_id, v_until, out_seqs,
-                       v_room);
-    CALL {lease_waiting}(0, v_at, (v_room + in_turn DIV 4) DIV 2, in_owner, in_lease_id, v_until, out_seqs, v_room);
+    IF v_due THEN
+        CALL {lease_waiting}(0, v_at, (v_room + in_turn DIV 4) DIV 2, in_owner, in_lease_id, v_until, out_seqs, v_room);
+    END IF;
 
     IF v_room > 0 THEN
         SET out_looked = TRUE;
         REPEAT
-            SELECT JSON_ARRAYAGG(d.seq), COALESCE(MAX(d.seq), v_last), COUNT(*) INTO v_set, v_last, v_count
-              FROM (SELECT m.seq FROM {live} AS m FORCE INDEX (PRIMARY)
-                     WHERE m.seq >= v_from AND m.born_until IS NULL
-                       AND (SELECT l.seq FROM {lease} AS l WHERE l.seq = m.seq) IS NULL
+            -- Messages born leased whose time is over are counted, and a null in the list.
+            SELECT JSON_ARRAYAGG(IF(d.born_until IS NULL, d.seq, NULL)), COALESCE(MAX(d.seq), v_last), COUNT(*),
+                   v_born + COUNT(d.born_until)
+              INTO v_set, v_last, v_count, v_born
+              FROM (SELECT m.seq, m.born_until
+                      FROM {live} AS m FORCE INDEX (PRIMARY)
+                      LEFT JOIN {lease} AS l FORCE INDEX (PRIMARY) ON l.seq = m.seq
+                     WHERE m.seq >= v_from AND l.seq IS NULL AND COALESCE(m.born_until <= v_at, TRUE)
                      ORDER BY m.seq LIMIT v_room) AS d;
             -- A full batch says nothing about what lies above it, whatever was known before.
             SET v_full = v_count = v_room;
@@ -169,17 +183,19 @@ BEGIN
             END IF;
             SET v_from = v_last + 1, v_rounds = v_rounds + 1;
         UNTIL NOT v_full OR v_room <= 0 OR v_rounds >= 100 END REPEAT;
-        -- Messages born leased whose time is over wait from now on. No further than the choice above went.
-        IF in_looks_back THEN
+        -- They wait from now on. No further than the choice above went.
+        IF v_born > 0 THEN
             CALL {take_born}(in_from, IF(v_full, v_last, 9223372036854775807), GREATEST(in_batch, 100), v_count);
         END IF;
     END IF;
 
-    CALL {lease_lined}(v_lined, v_room, in_owner, in_lease_id, v_until, out_seqs, v_room);
-    -- What was taken back a moment ago is due now, and its new lease begins now: not before the end of the old one.
-    SET v_at = UTC_TIMESTAMP(6), v_until = v_at + INTERVAL in_lease_us MICROSECOND;
-    CALL {lease_waiting}(0, v_at, v_room, in_owner, in_lease_id, v_until, out_seqs, v_room);
-    CALL {lease_waiting}(1, v_at, v_room, in_owner, in_lease_id, v_until, out_seqs, v_room);
+    IF v_room > 0 AND (v_born > 0 OR v_due OR v_lined IS NOT NULL) THEN
+        CALL {lease_lined}(v_lined, v_room, in_owner, in_lease_id, v_until, out_seqs, v_room);
+        -- What was taken back a moment ago is due now, and its new lease begins now: not before the end of the old one.
+        SET v_at = UTC_TIMESTAMP(6), v_until = v_at + INTERVAL in_lease_us MICROSECOND;
+        CALL {lease_waiting}(0, v_at, v_room, in_owner, in_lease_id, v_until, out_seqs, v_room);
+        CALL {lease_waiting}(1, v_at, v_room, in_owner, in_lease_id, v_until, out_seqs, v_room);
+    END IF;
 END//
 
 -- One claim in a transaction of its own; out_seqs: what it leased, NULL for nothing. While fewer than 1000 numbers are in
@@ -192,7 +208,6 @@ CREATE PROCEDURE {lease_some}(IN in_owner BINARY(16), IN in_lease_id BIGINT, IN 
 MODIFIES SQL DATA SQL SECURITY INVOKER
 BEGIN
     DECLARE v_floor, v_old_floor, v_mark, v_old_mark, v_from, v_count BIGINT;
-    DECLARE v_looks_back BOOLEAN DEFAULT TRUE;
     DECLARE v_looked BOOLEAN;
     DECLARE v_at, v_look_at, v_full_look_at, v_lease_due, v_old_lease_due DATETIME(6);
     DECLARE v_next_look_at, v_next_full_look_at DATETIME(6) DEFAULT NULL;
@@ -215,16 +230,13 @@ BEGIN
             SET v_from = LEAST(v_from, v_floor - 100);
         ELSEIF v_look_at <= v_at OR v_look_at > v_at + INTERVAL 1 SECOND THEN
             SET v_from = LEAST(v_from, v_floor - 100), v_next_look_at = v_at + INTERVAL 1 SECOND;
-        ELSE
-            SET v_looks_back = FALSE;
         END IF;
         IF v_lease_due <= v_at OR v_lease_due > v_at + INTERVAL 30 SECOND THEN
             CALL {take_back}(GREATEST(in_batch, 100), v_count);
             SELECT LEAST(COALESCE(MIN(l.locked_until), v_at + INTERVAL 30 SECOND), v_at + INTERVAL 30 SECOND)
               INTO v_lease_due FROM {lease} AS l;
         END IF;
-        CALL {choose}(in_owner, in_lease_id, in_lease_us, in_batch, in_turn, v_from, v_looks_back, v_mark, v_looked,
-                       out_seqs);
+        CALL {choose}(in_owner, in_lease_id, in_lease_us, in_batch, in_turn, v_from, v_mark, v_looked, out_seqs);
         IF v_looked AND v_next_look_at IS NOT NULL THEN
             UPDATE {gate} AS g
                SET g.look_at = v_next_look_at, g.full_look_at = COALESCE(v_next_full_look_at, g.full_look_at)

@@ -94,11 +94,15 @@ SELECT m.seq, m.nonce, 2 AS state, m.message_id, m.topic, m.payload, m.content_t
   FROM {done} AS m;
 
 DELIMITER //
--- Those of in_seqs that a lease holds, in two results: fresh ones and those that waited.
+-- Those of in_seqs that a lease holds, fresh ones in one result and those that waited, if there are any, in another. They are
+-- found by walking the leases from the lowest number to the highest: there are few between that are not of this lease.
 DROP PROCEDURE IF EXISTS {do_read}//
 CREATE PROCEDURE {do_read}(IN in_lease_id BIGINT, IN in_seqs LONGTEXT)
 READS SQL DATA SQL SECURITY INVOKER
 BEGIN
+    DECLARE v_first, v_last, v_count BIGINT;
+    SELECT MIN(s.seq), MAX(s.seq), COUNT(s.seq) INTO v_first, v_last, v_count
+      FROM JSON_TABLE(in_seqs, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s;
     SELECT m.seq, m.nonce, 1 AS state, m.message_id, m.topic, m.payload, m.content_type, m.headers, m.correlation_id,
            m.tenant_id, COALESCE(m.idempotency_key, m.message_id) AS idempotency_key, m.aggregate_type,
            m.aggregate_id, m.ordering_key, m.source, m.hash, m.created_at, CAST(NULL AS DATETIME(6)) AS last_seen,
@@ -106,19 +110,19 @@ BEGIN
            CAST(NULL AS DATETIME(6)) AS processed_at, NULL AS processed_by, m.priority, m.max_attempts,
            0 AS retry_count, 0 AS lost_count, NULL AS last_error, NULL AS dead_reason, l.lease_id, l.owner,
            l.locked_until
-      FROM JSON_TABLE(in_seqs, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
-      STRAIGHT_JOIN {live} AS m ON m.seq = s.seq
-      STRAIGHT_JOIN {lease} AS l ON l.seq = s.seq
-     WHERE l.lease_id = in_lease_id;
-    SELECT m.seq, m.nonce, 1 AS state, m.message_id, m.topic, m.payload, m.content_type, m.headers, m.correlation_id,
-           m.tenant_id, COALESCE(m.idempotency_key, m.message_id) AS idempotency_key, m.aggregate_type,
-           m.aggregate_id, m.ordering_key, m.source, m.hash, m.created_at, CAST(NULL AS DATETIME(6)) AS last_seen,
-           m.available_at, m.occurred_at, m.due_time, m.expires_at, CAST(NULL AS DATETIME(6)) AS processed_at,
-           NULL AS processed_by, m.priority, m.max_attempts, m.retry_count, m.lost_count, m.last_error, m.dead_reason,
-           l.lease_id, l.owner, l.locked_until
-      FROM JSON_TABLE(in_seqs, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
-      STRAIGHT_JOIN {waiting} AS m ON m.seq = s.seq
-      STRAIGHT_JOIN {lease} AS l ON l.seq = s.seq
-     WHERE l.lease_id = in_lease_id;
+      FROM {lease} AS l FORCE INDEX (PRIMARY)
+      STRAIGHT_JOIN {live} AS m FORCE INDEX (PRIMARY) ON m.seq = l.seq
+     WHERE l.seq BETWEEN v_first AND v_last AND l.lease_id = in_lease_id;
+    IF FOUND_ROWS() < v_count THEN
+        SELECT m.seq, m.nonce, 1 AS state, m.message_id, m.topic, m.payload, m.content_type, m.headers, m.correlation_id,
+               m.tenant_id, COALESCE(m.idempotency_key, m.message_id) AS idempotency_key, m.aggregate_type,
+               m.aggregate_id, m.ordering_key, m.source, m.hash, m.created_at, CAST(NULL AS DATETIME(6)) AS last_seen,
+               m.available_at, m.occurred_at, m.due_time, m.expires_at, CAST(NULL AS DATETIME(6)) AS processed_at,
+               NULL AS processed_by, m.priority, m.max_attempts, m.retry_count, m.lost_count, m.last_error, m.dead_reason,
+               l.lease_id, l.owner, l.locked_until
+          FROM {lease} AS l FORCE INDEX (PRIMARY)
+          STRAIGHT_JOIN {waiting} AS m FORCE INDEX (PRIMARY) ON m.seq = l.seq
+         WHERE l.seq BETWEEN v_first AND v_last AND l.lease_id = in_lease_id;
+    END IF;
 END//
 DELIMITER ;
