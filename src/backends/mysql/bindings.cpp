@@ -8,8 +8,6 @@ namespace postroom::mysql {
 
 namespace {
 
-constexpr std::size_t bytes_per_value = 16;
-
 template <class... Cases>
 struct Overloaded : Cases... {
     using Cases::operator()...;

@@ -16,6 +16,10 @@ namespace postroom::mysql {
 // Refers to the bytes of texts and blobs, which must outlive it.
 class Bindings {
 public:
+    // Besides the bytes of texts and blobs.
+    static constexpr std::size_t bytes_per_value = 16;
+
+    void reserve(std::size_t count) { binds_.reserve(count); }
     void add(const sql::Value& value);
     void add(const SqlValue& value);
     // Element `index` of an array, or the value itself when it is none.

@@ -23,6 +23,36 @@ struct SizeOf {
     }
 };
 
+// Of one element, roughly, as Bindings counts them.
+struct BytesOf {
+    std::size_t index;
+    std::size_t operator()(sql::TextArray array) const {
+        return array[index] ? array[index]->size() : 0;
+    }
+    std::size_t operator()(sql::BlobArray array) const { return array[index].bytes.size(); }
+    template <class Other>
+    std::size_t operator()(const Other&) const {
+        return 0;
+    }
+};
+
+// The values of a row in the order of its parameters; looked up once, not for each row.
+std::vector<const sql::Value*> columns_of(const sql::Call& call) {
+    std::vector<const sql::Value*> out;
+    for (const std::string& name : call.statement->names) out.push_back(&call.params->at(name));
+    return out;
+}
+
+std::size_t bytes_of_rows(const std::vector<const sql::Value*>& columns, std::size_t first,
+                          std::size_t count) {
+    std::size_t bytes = count * columns.size() * Bindings::bytes_per_value;
+    for (const sql::Value* const column : columns) {
+        for (std::size_t i = first; i < first + count; ++i)
+            bytes += std::visit(BytesOf{i}, *column);
+    }
+    return bytes;
+}
+
 }  // namespace
 
 std::size_t row_count(const sql::Call& call) {
@@ -37,9 +67,10 @@ std::size_t row_count(const sql::Call& call) {
 std::vector<std::size_t> parts_of(const sql::Call& call, std::size_t bytes_max) {
     std::vector<std::size_t> parts;
     const std::size_t total = row_count(call);
+    const std::vector<const sql::Value*> columns = columns_of(call);
     for (std::size_t first = 0; first < total;) {
         std::size_t count = std::min(rows_max, std::bit_floor(total - first));
-        while (count > 1 && bindings_of_rows(call, first, count).bytes() > bytes_max) count /= 2;
+        while (count > 1 && bytes_of_rows(columns, first, count) > bytes_max) count /= 2;
         parts.push_back(count);
         first += count;
     }
@@ -60,10 +91,11 @@ std::string with_rows(const std::string& sql, std::size_t count) {
 }
 
 Bindings bindings_of_rows(const sql::Call& call, std::size_t first, std::size_t count) {
+    const std::vector<const sql::Value*> columns = columns_of(call);
     Bindings out;
+    out.reserve(count * columns.size());
     for (std::size_t i = first; i < first + count; ++i) {
-        for (const std::string& name : call.statement->names)
-            out.add_element(call.params->at(name), i);
+        for (const sql::Value* const column : columns) out.add_element(*column, i);
     }
     return out;
 }
