@@ -45,6 +45,7 @@ public:
                 .ack_run_kept = unit(t.ack_run_kept, q),
                 .ack_one = unit(t.ack_one, q),
                 .ack_one_kept = unit(t.ack_one_kept, q),
+                .ack_rows = unit(t.ack_rows, q),
                 .retry = unit(t.retry, q),
                 .fail = unit(t.fail, q),
                 .extend = unit(t.extend, q),
@@ -76,6 +77,7 @@ CompiledDialect::CompiledDialect(const Dialect& dialect, const Names& names) {
     if (!dialect.outbox.statement.empty())
         statement = c.unit(dialect.outbox.statement, Queue::outbox);
     receive = c.unit(dialect.inbox.receive, Queue::inbox);
+    receive_many = c.unit(dialect.inbox.receive_many, Queue::inbox);
     see = c.unit(dialect.inbox.see, Queue::inbox);
     mark = c.unit(dialect.inbox.mark, Queue::inbox);
     paused_topics = c.unit(dialect.pause.list, Queue::outbox);

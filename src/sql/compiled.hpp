@@ -6,8 +6,8 @@
 namespace postroom::sql {
 
 struct QueueUnits {
-    Unit claim, ack, ack_run, ack_run_kept, ack_one, ack_one_kept, retry, fail, extend, reap,
-        redrive, hold, purge, counts, claimable_in;
+    Unit claim, ack, ack_run, ack_run_kept, ack_one, ack_one_kept, ack_rows, retry, fail, extend,
+        reap, redrive, hold, purge, counts, claimable_in;
     std::vector<std::string> find;  // texts with names put in; the store adds conditions
     std::string blocking;           // one of them
 };
@@ -22,7 +22,7 @@ struct CompiledDialect {
     InsertUnits insert, bare, bare_born;
     Unit enqueue;
     Unit statement;  // of one statement, or none: insert will do
-    Unit receive, see, mark;
+    Unit receive, receive_many, see, mark;
     Unit paused_topics, pause_topic, resume_topic;
     std::vector<ExamText> exams;  // with names put in
     Unit now;

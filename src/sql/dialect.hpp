@@ -57,6 +57,11 @@ struct QueueTexts {
     UnitText ack_one{};
     UnitText ack_one_kept{};
 
+    // The same for messages of several leases at once: :rows (text: a JSON array of [seq, nonce,
+    // lease_id] in the order of seq, none twice), :owner, :keep_history. No statements: ack is used
+    // for each lease.
+    UnitText ack_rows{};
+
     // :seq, :nonce, :lease_id, :error (NULL: leave), :delay_us, :count_attempt (0/1), :max_attempts
     // (0: none), :frees_key (0/1) Releases the message into waiting, available after the delay but
     // no later than it expires, last_error set; with count_attempt the retry_count rises, and when
@@ -170,6 +175,11 @@ struct InboxTexts {
     // :ordering_key, :due_time, :expires_at, :priority, :max_attempts, :revive. See Store::receive.
     // Rows: seq (NULL: done before), nonce, previous state (NULL: unknown), hash_mismatch.
     UnitText receive;
+
+    // The same for many at once: :rows (text, see received_rows.hpp), :nonces (integer array, in
+    // the order of the rows), :revive. Rows as for receive, in any order, and the nonce that was
+    // given. No statements: receive is repeated.
+    UnitText receive_many{};
 
     // :source, :message_id, :hash. See Store::see. Rows: previous state (NULL: unknown),
     // hash_mismatch.

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
+#include <tuple>
+
+#include <fmt/format.h>
 
 namespace postroom::sql {
 
@@ -42,6 +46,30 @@ void LeaseGroups::Group::make_arrays() {
         seqs.push_back(row.seq);
         nonces.push_back(row.nonce);
     }
+}
+
+// Fills `together_` and `text_`.
+bool LeaseGroups::merge() {
+    std::vector<std::tuple<std::int64_t, std::int64_t, std::int64_t>> rows;  // seq, nonce, lease id
+    together_.owner = groups_.begin()->second.owner;
+    for (const auto& [lease_id, group] : groups_) {
+        if (group.owner != together_.owner) return false;
+        for (const LeasedRow& row : group.rows) {
+            rows.emplace_back(row.seq, row.nonce, lease_id.value());
+            together_.rows.push_back(row);
+        }
+    }
+    std::sort(rows.begin(), rows.end());
+    std::sort(together_.rows.begin(), together_.rows.end());
+    const auto same_seq = [](const auto& a, const auto& b) {
+        return std::get<0>(a) == std::get<0>(b);
+    };
+    if (std::adjacent_find(rows.begin(), rows.end(), same_seq) != rows.end()) return false;
+    text_ = "[";
+    for (const auto& [seq, nonce, lease_id] : rows)
+        fmt::format_to(std::back_inserter(text_), "[{},{},{}],", seq, nonce, lease_id);
+    text_.back() = ']';
+    return true;
 }
 
 }  // namespace postroom::sql

@@ -13,6 +13,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "postroom/message.hpp"
@@ -104,6 +105,19 @@ public:
         }
     }
 
+    // Adds `unit` to `batch` once for all of them, with the parameters rows (see
+    // QueueTexts::ack_rows) and owner set, if it has statements and there is more than one group;
+    // else returns false, as it does for several owners and for a row that comes with two leases.
+    template <class Fill>
+    bool add_together(Batch& batch, const Unit& unit, std::size_t tag, Fill fill) {
+        if (!usable(&unit) || groups_.size() < 2 || !merge()) return false;
+        Params& params = batch.add(unit, tag);
+        params.set("rows", std::string_view(text_)).set("owner", together_.owner.uuid());
+        fill(params);
+        units_.emplace_back(together_.rows);
+        return true;
+    }
+
     // Calls `found` with every index that was added for the row that the unit with this position
     // has yielded: its seq, or NULL for all rows of the unit.
     template <class Found>
@@ -136,7 +150,11 @@ private:
         void make_arrays();
     };
 
+    bool merge();
+
     std::map<LeaseId, Group> groups_;
+    Group together_;
+    std::string text_;
     std::vector<Rows> units_;  // the rows of each unit that was added
 };
 

@@ -1,8 +1,10 @@
 // SqlStore: writing to the inbox.
 #include <algorithm>
+#include <deque>
 #include <tuple>
 
 #include "base/json_map.hpp"
+#include "sql/received_rows.hpp"
 #include "sql/sql_store.hpp"
 
 namespace postroom::sql {
@@ -37,16 +39,18 @@ void set_received(Params& params, const ReceivedMessage& m, const std::string& h
         .set("revive", std::int64_t{revive ? 1 : 0});
 }
 
+bool any_ordered(std::span<const ReceivedMessage> messages) {
+    return std::any_of(messages.begin(), messages.end(),
+                       [](const ReceivedMessage& m) { return !m.ordering_key.empty(); });
+}
+
 // In the order of their keys, so that two receivers of the same messages do not wait for each other
 // crosswise. With ordering keys in the order given, which is the one in which they are numbered;
 // the database ends a wait that is crosswise.
 std::vector<std::size_t> by_key(std::span<const ReceivedMessage> messages) {
     std::vector<std::size_t> order(messages.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    const bool ordered =
-        std::any_of(messages.begin(), messages.end(),
-                    [](const ReceivedMessage& m) { return !m.ordering_key.empty(); });
-    if (ordered) return order;
+    if (any_ordered(messages)) return order;
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
         return std::tie(messages[a].source, messages[a].message_id) <
                std::tie(messages[b].source, messages[b].message_id);
@@ -65,15 +69,32 @@ std::vector<ReceiveResult> SqlStore::receive(TxContext* tx,
     for (const ReceivedMessage& m : messages) {
         headers.push_back(m.headers.empty() ? std::string{} : base::to_json(m.headers));
     }
+    // Many at once where the engine can and their order does not matter.
+    const bool together =
+        messages.size() > 1 && !units_.receive_many.statements.empty() && !any_ordered(messages);
+    std::deque<ReceivedRows> chunks;
     Batch batch;
     for (const std::size_t i : by_key(messages)) {
-        set_received(batch.add(units_.receive, i), messages[i], headers[i],
-                     static_cast<std::int64_t>(random_.next()), revive);
+        const auto nonce = static_cast<std::int64_t>(random_.next());
+        if (!together || !ReceivedRows::takes(messages[i])) {
+            set_received(batch.add(units_.receive, i), messages[i], headers[i], nonce, revive);
+        } else if (chunks.empty() || !chunks.back().add(i, messages[i], headers[i], nonce)) {
+            chunks.emplace_back().add(i, messages[i], headers[i], nonce);
+        }
+    }
+    const std::size_t first_chunk = messages.size();
+    for (std::size_t i = 0; i < chunks.size(); ++i) {
+        batch.add(units_.receive_many, first_chunk + i)
+            .set("rows", chunks[i].text())
+            .set("nonces", chunks[i].nonces())
+            .set("revive", std::int64_t{revive ? 1 : 0});
     }
     std::vector<ReceiveResult> results(messages.size());
     runner_.run_shared(
         tx, batch, [] {},
-        [&](std::size_t i, const Row& row) {
+        [&](std::size_t tag, const Row& row) {
+            const std::size_t i =
+                tag < first_chunk ? tag : chunks[tag - first_chunk].index_of(row.integer(4));
             results[i].id = row.null(0) ? WorkItemId{}
                                         : WorkItemId(static_cast<std::uint64_t>(row.integer(0)),
                                                      static_cast<std::uint64_t>(row.integer(1)));

@@ -87,13 +87,16 @@ std::vector<Settled> SqlStore::settle_once(TxContext* tx, Queue queue,
         tx == nullptr &&
         std::all_of(settlements.begin(), settlements.end(),
                     [](const Settlement& s) { return s.outcome == Outcome::ack && s.relaxed; });
-    const LeaseGroups::Ways ways{.many = &units.ack,
-                                 .run = keep_history ? &units.ack_run_kept : &units.ack_run,
-                                 .one = keep_history ? &units.ack_one_kept : &units.ack_one};
-    acks.add_to(batch, ways, first_group, [&](Params& params) {
+    const auto set_how = [&](Params& params) {
         params.set("keep_history", std::int64_t{keep_history ? 1 : 0})
             .set("relaxed", std::int64_t{relaxed ? 1 : 0});
-    });
+    };
+    if (!acks.add_together(batch, units.ack_rows, first_group, set_how)) {
+        const LeaseGroups::Ways ways{.many = &units.ack,
+                                     .run = keep_history ? &units.ack_run_kept : &units.ack_run,
+                                     .one = keep_history ? &units.ack_one_kept : &units.ack_one};
+        acks.add_to(batch, ways, first_group, set_how);
+    }
     std::vector<Settled> results(settlements.size(), Settled::lost);
     if (batch.empty()) return results;
     runner_.run_shared(

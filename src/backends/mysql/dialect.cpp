@@ -75,7 +75,8 @@ sql::QueueTexts queue_texts(Queue queue) {
         // Commits by itself, before the messages are read.
         .claim = {.statements = {"CALL {do_claim}(:owner, :lease_id, :lease_us, :batch, :turn)"},
                   .separate = true},
-        .ack = one("CALL {do_ack}(:seqs, :nonces, :lease_id, :owner, :keep_history)"),
+        .ack = one("CALL /*own*/ {do_ack}(:seqs, :nonces, :lease_id, :owner, :keep_history)"),
+        .ack_rows = one("CALL /*own*/ {do_ack_rows}(:rows, :owner, :keep_history)"),
         .retry = one("CALL {do_retry}(:seq, :nonce, :lease_id, :error, :delay_us, :count_attempt, "
                      ":max_attempts, :frees_key)"),
         .fail = one("CALL {do_fail}(:seq, :nonce, :lease_id, :error, :reason, :frees_key)"),
@@ -128,6 +129,7 @@ sql::InboxTexts inbox_texts() {
     return {.receive = one("CALL {do_receive}(:nonce, :source, :message_id, :topic, :payload, "
                            ":hash, :content_type, :headers, :ordering_key, :due_time, :expires_at, "
                            ":priority, :max_attempts, :revive)"),
+            .receive_many = one("CALL /*own*/ {do_receive_many}(:rows, :nonces, :revive)"),
             .see = one("CALL {do_see}(:source, :message_id, :hash)"),
             .mark = one("CALL {do_mark}(:source, :message_id, :state, :error)")};
 }

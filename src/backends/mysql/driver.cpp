@@ -29,6 +29,11 @@ bool stands_alone(const sql::Call& call) {
     return !call.statement->sql.starts_with("CALL ") && row_count(call) == 0;
 }
 
+// A procedure that is a transaction by itself where none is open.
+bool has_own_transaction(const sql::Call& call) {
+    return call.statement->sql.starts_with("CALL /*own*/ ");
+}
+
 bool only_reads(const sql::Call& call) { return call.statement->sql.starts_with("SELECT "); }
 
 Bindings bindings_of(const sql::Call& call) {
@@ -147,7 +152,7 @@ void Driver::run(sql::Bracket bracket, std::span<const sql::Call> calls, const s
 }
 
 void Driver::run_in_transaction(std::span<const sql::Call> calls, const sql::OnRow& on_row) {
-    if (calls.size() == 1 && stands_alone(calls[0])) {
+    if (calls.size() == 1 && (stands_alone(calls[0]) || has_own_transaction(calls[0]))) {
         try {
             return run_all(calls, on_row);
         } catch (const Error& error) {
@@ -280,7 +285,7 @@ SqlRows Driver::execute(const SqlStatement& statement) {
         }
         Bindings bindings;
         for (const SqlValue& value : statement.params) bindings.add(value);
-        Prepared(connection_, statement.sql).run_as_text(bindings, rows);
+        cache_.get(connection_, statement.sql)->run_as_text(bindings, rows);
     });
     return rows;
 }

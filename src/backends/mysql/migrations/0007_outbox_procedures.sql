@@ -135,6 +135,30 @@ BEGIN
     END IF;
 END//
 
+-- The same for in_count fresh messages from in_first to in_last.
+DROP PROCEDURE IF EXISTS {finish_run}//
+CREATE PROCEDURE {finish_run}(IN in_first BIGINT, IN in_last BIGINT, IN in_count BIGINT, IN in_owner BINARY(16),
+                              IN in_keep TINYINT, IN in_own BOOLEAN)
+MODIFIES SQL DATA SQL SECURITY INVOKER
+BEGIN
+    DECLARE v_at DATETIME(6) DEFAULT UTC_TIMESTAMP(6);
+    DECLARE v_owner VARCHAR(36) CHARACTER SET ascii
+        DEFAULT LOWER(CONCAT_WS('-', SUBSTR(HEX(in_owner), 1, 8), SUBSTR(HEX(in_owner), 9, 4), SUBSTR(HEX(in_owner), 13, 4),
+                                SUBSTR(HEX(in_owner), 17, 4), SUBSTR(HEX(in_owner), 21)));
+    IF in_keep THEN
+        REPLACE INTO {done} (
+            seq, nonce, created_at, priority, max_attempts, occurred_at, due_time, expires_at, message_id, topic, tenant_id,
+            correlation_id, idempotency_key, aggregate_type, aggregate_id, ordering_key, source, hash, content_type,
+            headers, payload,
+            processed_at, processed_by, available_at, retry_count, lost_count)
+        SELECT m.seq, m.nonce, m.created_at, m.priority, m.max_attempts, m.occurred_at, m.due_time, m.expires_at, m.message_id,
+               m.topic, m.tenant_id, m.correlation_id, m.idempotency_key, m.aggregate_type, m.aggregate_id,
+               m.ordering_key, m.source, m.hash, m.content_type, m.headers, m.payload,
+               v_at, v_owner, COALESCE(m.due_time, m.created_at), 0, 0
+          FROM {live} AS m FORCE INDEX (PRIMARY) WHERE m.seq BETWEEN in_first AND in_last;
+    END IF;
+END//
+
 -- Forgets up to in_batch keys. One that somebody has locked is passed by: a caller that finds its key taken keeps it locked
 -- until its transaction ends.
 DROP PROCEDURE IF EXISTS {purge_keys}//

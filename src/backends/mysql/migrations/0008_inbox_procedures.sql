@@ -157,6 +157,113 @@ BEGIN
     SELECT v_seq AS seq, v_nonce AS nonce, v_previous AS previous, v_mismatch AS hash_mismatch;
 END//
 
+-- Stores messages that nobody has heard of, all at once: contents first, which nobody sees before the commit, then their keys. A
+-- key that is taken stays as it is, and the content goes again: out_again tells that there are such. In READ COMMITTED only:
+-- reading what it wrote must lock no gaps. Where numbers do not follow each other, nothing is stored at all.
+DROP PROCEDURE IF EXISTS {take_in_new}//
+CREATE PROCEDURE {take_in_new}(IN in_rows LONGTEXT, IN in_nonces LONGTEXT, OUT out_again BOOLEAN)
+MODIFIES SQL DATA SQL SECURITY INVOKER
+BEGIN
+    DECLARE v_at DATETIME(6) DEFAULT UTC_TIMESTAMP(6);
+    DECLARE v_first, v_last, v_count BIGINT;
+    DECLARE v_nonces, v_taken LONGTEXT;
+    SAVEPOINT postroom_rows;
+    INSERT INTO {live} (nonce, created_at, source, message_id, topic, content_type, headers, hash, priority, max_attempts,
+                        payload)
+    SELECT r.nonce, v_at, FROM_BASE64(r.source), FROM_BASE64(r.message_id), FROM_BASE64(r.topic), FROM_BASE64(r.content_type),
+           CONVERT(FROM_BASE64(r.headers) USING utf8mb4), FROM_BASE64(r.hash), r.priority, r.max_attempts,
+           FROM_BASE64(r.payload)
+      FROM JSON_TABLE(in_rows, '$[*]' COLUMNS (
+               nonce BIGINT PATH '$[0]', source VARCHAR(2048) PATH '$[1]', message_id VARCHAR(2048) PATH '$[2]',
+               topic VARCHAR(2048) PATH '$[3]', content_type VARCHAR(2048) PATH '$[4]', headers LONGTEXT PATH '$[5]',
+               hash VARCHAR(2048) PATH '$[6]', priority INT PATH '$[7]', max_attempts INT PATH '$[8]',
+               payload LONGTEXT PATH '$[9]')) AS r;
+    SET v_count = ROW_COUNT(), v_first = LAST_INSERT_ID(), v_last = v_first + v_count - 1;
+    SELECT GROUP_CONCAT(m.nonce) INTO v_nonces
+      FROM {live} AS m FORCE INDEX (PRIMARY) WHERE m.seq BETWEEN v_first AND v_last;
+    SET out_again = NOT CONCAT('[', v_nonces, ']') <=> in_nonces;
+    IF out_again THEN
+        ROLLBACK TO SAVEPOINT postroom_rows;
+    ELSE
+        INSERT INTO {key} (source, message_id, state, seq, nonce, first_seen, last_seen, topic, hash)
+        SELECT m.source, m.message_id, 0, m.seq, m.nonce, v_at, v_at, m.topic, m.hash
+          FROM {live} AS m FORCE INDEX (PRIMARY) WHERE m.seq BETWEEN v_first AND v_last
+            ON DUPLICATE KEY UPDATE state = state;
+        SELECT m.seq, m.nonce, NULL AS previous, 0 AS hash_mismatch, m.nonce AS given
+          FROM {live} AS m FORCE INDEX (PRIMARY)
+          STRAIGHT_JOIN {key} AS k FORCE INDEX (PRIMARY) ON k.source = m.source AND k.message_id = m.message_id
+         WHERE m.seq BETWEEN v_first AND v_last AND k.seq = m.seq AND k.nonce = m.nonce;
+        SET out_again = FOUND_ROWS() < v_count;
+        IF out_again THEN
+            SELECT JSON_ARRAYAGG(m.seq) INTO v_taken
+              FROM {live} AS m FORCE INDEX (PRIMARY)
+              LEFT JOIN {key} AS k FORCE INDEX (PRIMARY)
+                ON k.source = m.source AND k.message_id = m.message_id AND k.seq = m.seq AND k.nonce = m.nonce
+             WHERE m.seq BETWEEN v_first AND v_last AND k.seq IS NULL;
+            DELETE m
+              FROM JSON_TABLE(v_taken, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS s
+              STRAIGHT_JOIN {live} AS m FORCE INDEX (PRIMARY) ON m.seq = s.seq;
+        END IF;
+    END IF;
+END//
+
+-- Many messages for which it is time at once; what has been heard of before is taken in one after the other.
+DROP PROCEDURE IF EXISTS {do_receive_many}//
+CREATE PROCEDURE {do_receive_many}(IN in_rows LONGTEXT, IN in_nonces LONGTEXT, IN in_revive TINYINT)
+MODIFIES SQL DATA SQL SECURITY INVOKER
+BEGIN
+    DECLARE v_given, v_seq, v_nonce, v_priority, v_max_attempts BIGINT;
+    DECLARE v_previous, v_mismatch TINYINT;
+    DECLARE v_source, v_message_id, v_topic, v_content_type, v_hash VARBINARY(1024);
+    DECLARE v_headers LONGTEXT CHARACTER SET utf8mb4;
+    DECLARE v_payload LONGBLOB;
+    DECLARE v_own, v_end BOOLEAN DEFAULT FALSE;
+    DECLARE v_again BOOLEAN DEFAULT TRUE;
+    DECLARE v_items CURSOR FOR
+        SELECT d.nonce, d.source, d.message_id, d.topic, d.content_type, CONVERT(FROM_BASE64(d.headers) USING utf8mb4),
+               FROM_BASE64(d.hash), d.priority, d.max_attempts, FROM_BASE64(d.payload)
+          FROM (SELECT r.nonce, FROM_BASE64(r.source) AS source, FROM_BASE64(r.message_id) AS message_id,
+                       FROM_BASE64(r.topic) AS topic, FROM_BASE64(r.content_type) AS content_type, r.headers, r.hash,
+                       r.priority, r.max_attempts, r.payload
+                  FROM JSON_TABLE(in_rows, '$[*]' COLUMNS (
+                           nonce BIGINT PATH '$[0]', source VARCHAR(2048) PATH '$[1]', message_id VARCHAR(2048) PATH '$[2]',
+                           topic VARCHAR(2048) PATH '$[3]', content_type VARCHAR(2048) PATH '$[4]',
+                           headers LONGTEXT PATH '$[5]', hash VARCHAR(2048) PATH '$[6]', priority INT PATH '$[7]',
+                           max_attempts INT PATH '$[8]', payload LONGTEXT PATH '$[9]')) AS r) AS d
+         WHERE NOT (SELECT k.nonce FROM {key} AS k WHERE k.source = d.source AND k.message_id = d.message_id) <=> d.nonce;
+    DECLARE CONTINUE HANDLER FOR NOT FOUND SET v_end = TRUE;
+    DECLARE EXIT HANDLER FOR SQLEXCEPTION
+    BEGIN
+        IF v_own THEN
+            ROLLBACK;
+        END IF;
+        RESIGNAL;
+    END;
+    CALL {begin_own}(v_own);
+    IF v_own OR @postroom_read_committed THEN
+        CALL {take_in_new}(in_rows, in_nonces, v_again);
+    END IF;
+    IF v_again THEN
+        SET v_end = FALSE;
+        OPEN v_items;
+        items: LOOP
+            FETCH v_items INTO v_given, v_source, v_message_id, v_topic, v_content_type, v_headers, v_hash, v_priority,
+                               v_max_attempts, v_payload;
+            IF v_end THEN
+                LEAVE items;
+            END IF;
+            CALL {take_in}(v_given, v_source, v_message_id, v_topic, v_payload, v_hash, v_content_type, v_headers, NULL, NULL,
+                           NULL, v_priority, v_max_attempts, in_revive, v_seq, v_nonce, v_previous, v_mismatch);
+            SELECT v_seq AS seq, v_nonce AS nonce, v_previous AS previous, v_mismatch AS hash_mismatch, v_given AS given;
+            SET v_end = FALSE;
+        END LOOP;
+        CLOSE v_items;
+    END IF;
+    IF v_own THEN
+        COMMIT;
+    END IF;
+END//
+
 -- Notes that a message was seen; out_previous NULL: never heard of.
 DROP PROCEDURE IF EXISTS {notice}//
 CREATE PROCEDURE {notice}(IN in_source VARBINARY(1024), IN in_message_id VARBINARY(1024), IN in_hash VARBINARY(1024),
@@ -311,6 +418,34 @@ BEGIN
         STRAIGHT_JOIN {key} AS k FORCE INDEX (PRIMARY) ON k.source = m.source AND k.message_id = m.message_id
            SET k.state = 2, k.seq = NULL, k.nonce = NULL, k.processed_at = v_at, k.processed_by = v_owner,
                k.last_error = NULL;
+    END IF;
+END//
+
+-- The same for in_count fresh messages from in_first to in_last, whose keys it locks before anything else. An UPDATE of a join
+-- writes every row into a temporary table first; running into the key does not, but locks the gap below it, which is for
+-- short transactions only.
+DROP PROCEDURE IF EXISTS {finish_run}//
+CREATE PROCEDURE {finish_run}(IN in_first BIGINT, IN in_last BIGINT, IN in_count BIGINT, IN in_owner BINARY(16),
+                              IN in_keep TINYINT, IN in_own BOOLEAN)
+MODIFIES SQL DATA SQL SECURITY INVOKER
+BEGIN
+    DECLARE v_at DATETIME(6) DEFAULT UTC_TIMESTAMP(6);
+    DECLARE v_owner VARCHAR(36) CHARACTER SET ascii
+        DEFAULT LOWER(CONCAT_WS('-', SUBSTR(HEX(in_owner), 1, 8), SUBSTR(HEX(in_owner), 9, 4), SUBSTR(HEX(in_owner), 13, 4),
+                                SUBSTR(HEX(in_owner), 17, 4), SUBSTR(HEX(in_owner), 21)));
+    IF in_own THEN
+        INSERT INTO {key} (source, message_id, state, first_seen, last_seen, processed_at, processed_by)
+        SELECT m.source, m.message_id, 2, m.created_at, m.created_at, v_at, v_owner
+          FROM {live} AS m FORCE INDEX (PRIMARY) WHERE m.seq BETWEEN in_first AND in_last
+         ORDER BY m.source, m.message_id
+            ON DUPLICATE KEY UPDATE state = 2, seq = NULL, nonce = NULL, processed_at = v_at, processed_by = v_owner,
+                                    last_error = NULL;
+    ELSE
+        UPDATE (SELECT m.source, m.message_id
+                  FROM {live} AS m FORCE INDEX (PRIMARY) WHERE m.seq BETWEEN in_first AND in_last
+                 ORDER BY m.source, m.message_id LIMIT in_count) AS d
+        STRAIGHT_JOIN {key} AS k FORCE INDEX (PRIMARY) ON k.source = d.source AND k.message_id = d.message_id
+           SET k.state = 2, k.seq = NULL, k.nonce = NULL, k.processed_at = v_at, k.processed_by = v_owner, k.last_error = NULL;
     END IF;
 END//
 

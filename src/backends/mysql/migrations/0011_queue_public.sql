@@ -12,24 +12,6 @@ BEGIN
     SIGNAL SQLSTATE '22023' SET MESSAGE_TEXT = v_text;
 END//
 
--- Begins a transaction unless there is one; out_own: whether it did. The isolation level of the next transaction can be set
--- only outside of one, which is how a procedure learns where it is. Without autocommit the caller is always inside.
-DROP PROCEDURE IF EXISTS {begin_own}//
-CREATE PROCEDURE {begin_own}(OUT out_own BOOLEAN)
-CONTAINS SQL SQL SECURITY INVOKER
-BEGIN
-    SET out_own = @@autocommit = 1;
-    IF out_own THEN
-        BEGIN
-            DECLARE CONTINUE HANDLER FOR 1568 SET out_own = FALSE;
-            SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-        END;
-        IF out_own THEN
-            START TRANSACTION;
-        END IF;
-    END IF;
-END//
-
 DROP PROCEDURE IF EXISTS {check_text}//
 CREATE PROCEDURE {check_text}(IN in_field VARCHAR(64), IN in_value LONGBLOB, IN in_chars_max INT, IN in_required BOOLEAN)
 CONTAINS SQL SQL SECURITY INVOKER
