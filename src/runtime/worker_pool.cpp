@@ -6,7 +6,12 @@
 namespace postroom {
 
 WorkerPool::WorkerPool(std::uint32_t count, std::function<bool()> work) : work_(std::move(work)) {
-    for (std::uint32_t i = 0; i < count; ++i) threads_.emplace_back([this] { run(); });
+    try {
+        for (std::uint32_t i = 0; i < count; ++i) threads_.emplace_back([this] { run(); });
+    } catch (...) {  // there is no further thread to be had
+        stop();
+        throw;
+    }
 }
 
 void WorkerPool::wake(std::size_t count) {

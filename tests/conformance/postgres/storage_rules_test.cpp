@@ -260,6 +260,38 @@ TEST_F(StorageRule, ALateCommitIsFoundWhileOtherTrafficRunsOn) {
     EXPECT_EQ(store->counts(Queue::outbox).ready, 0U);
 }
 
+// The end of a snapshot does not tell that transactions run beyond it.
+TEST_F(StorageRule, ALateCommitIsFoundWhereNothingElseIsWritten) {
+    put(1);
+    ack(claim());  // with the first, full look
+    Session late(database.url());
+    late.run("BEGIN; INSERT INTO infra.outbox_live (topic, payload) VALUES ('late', '')");
+    for (int round = 0; round < 8; ++round) {
+        EXPECT_TRUE(claim().empty());
+        std::this_thread::sleep_for(20ms);
+    }
+    late.run("COMMIT");
+    EXPECT_EQ(claim().size(), 1U);
+}
+
+// A number is drawn, and then its transaction waits for another's key.
+TEST_F(StorageRule, AMessageThatWaitedForAKeyIsFoundAtOnce) {
+    put(1);
+    ack(claim());
+    const std::string enqueue =
+        "SELECT infra.outbox_enqueue('waits', ''::bytea, idempotency_key => 'key')";
+    Session holder(database.url());
+    holder.run("BEGIN; " + enqueue);
+    auto waiting = std::async(std::launch::async, [&] { database.psql(enqueue); });
+    for (int round = 0; round < 8; ++round) {
+        EXPECT_TRUE(claim().empty());
+        std::this_thread::sleep_for(20ms);
+    }
+    holder.run("ROLLBACK");
+    waiting.get();
+    EXPECT_EQ(claim().size(), 1U);
+}
+
 // The mark does not come back with a rollback.
 TEST_F(StorageRule, MessagesOfARolledBackClaimAreClaimedAgain) {
     put(500);
@@ -371,6 +403,31 @@ TEST_F(StorageRule, ARowBelowTheFloorIsFoundByAFullLook) {
         EXPECT_TRUE(claim().empty());
         std::this_thread::sleep_for(20ms);
     }
+    database.psql("SELECT setval('infra.outbox_full_look_at', 1)");
+    EXPECT_EQ(claim_all(1).size(), 1U);
+}
+
+// No number becomes final while an old transaction runs, and leases stand above the mark.
+TEST_F(StorageRule, ARowBelowTheFloorIsFoundBesideAnOldTransaction) {
+    put(500);
+    ack(claim(500));
+    ASSERT_TRUE(wait_until(
+        [&] {
+            EXPECT_TRUE(claim().empty());
+            return database.psql("SELECT last_value > 400 FROM infra.outbox_floor") ==
+                   SqlRows{{"t"}};
+        },
+        30s, 20ms));
+    Session old(database.url());
+    old.run("BEGIN; SELECT pg_current_xact_id()");
+    database.psql(std::string("INSERT INTO infra.outbox_lease (seq, lease_id, locked_until, owner) "
+                              "VALUES (100000, 9, now() + interval '1 hour', ") +
+                  owner + ")");
+    for (int i = 0; i < 5; ++i) {
+        EXPECT_TRUE(claim().empty());
+        std::this_thread::sleep_for(20ms);
+    }
+    database.psql("INSERT INTO infra.outbox_live (seq, topic, payload) VALUES (3, 'late', '')");
     database.psql("SELECT setval('infra.outbox_full_look_at', 1)");
     EXPECT_EQ(claim_all(1).size(), 1U);
 }

@@ -177,7 +177,9 @@ BEGIN
     old_xid := pg_sequence_last_value('{tick_xid}');
     settled := coalesce(pg_snapshot_xmin(pg_current_snapshot())::text::bigint >= old_xid, false);
     new_number := coalesce(pg_sequence_last_value('{number}'), 0);
-    new_xid := pg_snapshot_xmax(pg_current_snapshot())::text::bigint;
+    -- The next one to be given: the snapshot's own end lies before transactions that run while none later has ended.
+    new_xid := pg_snapshot_xmax(pg_current_snapshot())::text::bigint
+               + age(pg_snapshot_xmax(pg_current_snapshot())::xid);
 
     high := CASE WHEN settled THEN greatest(mark, old_number + 1) ELSE mark END;
     lower_to := (SELECT v.seq FROM {live} v
@@ -193,6 +195,9 @@ BEGIN
         raise_to := least(coalesce(lower_to, old_number + 1), old_number + 1);
         PERFORM setval('{floor}', greatest(1, raise_to));
         PERFORM setval('{born_mark}', greatest(1, least(coalesce(first_born, old_number + 1), old_number + 1)));
+    ELSIF lower_to < coalesce(pg_sequence_last_value('{floor}'), 1) THEN
+        -- A full round found what the floor had passed; claims go no lower than that.
+        PERFORM setval('{floor}', greatest(1, lower_to));
     END IF;
 
     -- Should this end in between, an old number with a new transaction id is merely cautious.

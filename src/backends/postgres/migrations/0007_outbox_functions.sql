@@ -14,6 +14,8 @@ AS $$
 #variable_conflict use_column
 DECLARE
     at timestamptz := clock_timestamp();
+    -- Before the number: whoever waits for the key of another must not be taken for one that has ended.
+    own xid8 := CASE WHEN in_key IS NOT NULL THEN pg_current_xact_id() END;
     new_seq bigint := nextval('{number}');
 BEGIN
     WHILE in_key IS NOT NULL LOOP
@@ -63,6 +65,7 @@ AS $$
 DECLARE
     chunk CONSTANT integer := 200;
     run_min CONSTANT integer := 8;  -- on average, for ranges to pay
+    run_max CONSTANT integer := 500;
     at timestamptz := clock_timestamp();
     asked CONSTANT integer := cardinality(in_seqs);
     begins integer[];  -- where the pieces begin that go together
@@ -82,7 +85,8 @@ BEGIN
         -- An ack that a crash undoes is a redelivery. Local to this transaction, which is the ack's own.
         PERFORM set_config('synchronous_commit', 'off', true);
     END IF;
-    begins := ARRAY(SELECT i FROM generate_series(1, asked) i WHERE i = 1 OR in_seqs[i] <> in_seqs[i - 1] + 1);
+    begins := ARRAY(SELECT i FROM generate_series(1, asked) i
+                     WHERE i % run_max = 1 OR in_seqs[i] <> in_seqs[i - 1] + 1);
     by_run := cardinality(begins) * run_min <= asked;
     IF NOT by_run THEN
         begins := ARRAY(SELECT generate_series(1, asked, chunk));
@@ -186,18 +190,23 @@ BEGIN
                    g.ordering_key, g.content_type, in_owner::text, g.headers, g.payload
               FROM gone g
             RETURNING d.seq;
-        ELSIF is_run AND NOT leased THEN
+            CONTINUE;
+        END IF;
+        IF is_run AND NOT leased THEN
+            -- Unless somebody has leased one of them just now.
             RETURN QUERY
             DELETE FROM {live} v
              WHERE v.seq >= first_seq AND v.seq <= last_seq AND v.lease_id = in_lease_id
+               AND (SELECT l.seq FROM {lease} l WHERE l.seq >= first_seq AND l.seq <= last_seq
+                     ORDER BY l.seq LIMIT 1) IS NULL
             RETURNING v.seq;
-        ELSE
-            RETURN QUERY
-            DELETE FROM {live} v
-             WHERE v.seq = ANY (seqs) AND v.nonce = ANY (nonces) AND v.lease_id = in_lease_id
-               AND (SELECT l.seq FROM {lease} l WHERE l.seq = v.seq) IS NULL
-            RETURNING v.seq;
+            CONTINUE WHEN FOUND;
         END IF;
+        RETURN QUERY
+        DELETE FROM {live} v
+         WHERE v.seq = ANY (seqs) AND v.nonce = ANY (nonces) AND v.lease_id = in_lease_id
+           AND (SELECT l.seq FROM {lease} l WHERE l.seq = v.seq) IS NULL
+        RETURNING v.seq;
     END LOOP;
 END $$;
 

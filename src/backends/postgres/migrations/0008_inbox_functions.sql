@@ -64,6 +64,8 @@ DECLARE
     error text;
     frees boolean := false;
 BEGIN
+    -- An id before the number: whoever waits for another's key must not be taken for one that has ended.
+    PERFORM pg_current_xact_id();
     LOOP
         number := nextval('{number}');
         INSERT INTO {key} (source, message_id, state, seq, nonce, first_seen, last_seen, topic, hash)

@@ -108,8 +108,8 @@ BEGIN
             SELECT v.lease_id, v.owner INTO lease FROM {live} v
              WHERE v.seq = item.seq AND v.lease_id IS NOT NULL;
         END IF;
-        CONTINUE WHEN NOT FOUND OR lease.lease_id <> coalesce(in_lease_id, lease.lease_id)
-                      OR lease.owner <> coalesce(in_owner, lease.owner);
+        CONTINUE WHEN NOT FOUND OR lease.lease_id IS DISTINCT FROM coalesce(in_lease_id, lease.lease_id)
+                      OR lease.owner IS DISTINCT FROM coalesce(in_owner, lease.owner);
         RETURN QUERY SELECT lease.lease_id, lease.owner, item.seq, item.nonce,
                             coalesce((SELECT w.retry_count FROM {waiting} w WHERE w.seq = item.seq), 0);
     END LOOP;
