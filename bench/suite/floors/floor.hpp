@@ -40,6 +40,9 @@ public:
     // `count` messages in one transaction of their own, in one of Floor::bulk_ways().
     virtual void insert_many(std::size_t count, const std::string& way) = 0;
 
+    // From now on drains leave the database no choice of plans, where Floor::pins() says so.
+    virtual void pin_plans() {}
+
     // Claims up to `batch` messages and deletes them: two transactions. Returns how many.
     virtual std::size_t drain(std::size_t batch) = 0;
     // How long the claim of the last drain() took, in seconds.
@@ -68,6 +71,8 @@ public:
     // The fastest first.
     virtual std::vector<std::string> bulk_ways() const = 0;
     virtual bool pipelines() const { return false; }
+    // Whether pinned plans are worth a measurement of their own.
+    virtual bool pins() const { return false; }
     // The UPDATE of update_account() with one parameter, for Transaction::execute().
     virtual std::string update_sql() const = 0;
 

@@ -7,13 +7,15 @@ namespace bench {
 namespace {
 
 Sample by_hand(Engine& engine, const std::string& url, Floor& floor, int workers, std::size_t batch,
-               std::size_t backlog) {
+               std::size_t backlog, bool pinned = false) {
     const auto filler = floor.connection(0);
     for (std::size_t done = 0; done < backlog; done += 1000)
         filler->insert_many(std::min<std::size_t>(1000, backlog - done), floor.bulk_ways().front());
     engine.settle(url);
     return measure_drain(engine, workers, backlog, [&](int thread) {
-        const std::shared_ptr<FloorConnection> connection = floor.connection(thread);
+        const std::shared_ptr<FloorConnection> connection =
+            floor.connection(pinned ? workers + thread : thread);
+        if (pinned) connection->pin_plans();
         return [connection, batch] { return connection->drain(batch); };
     });
 }
@@ -43,20 +45,26 @@ void compare(Bench& bench, Engine& engine, int workers, std::uint32_t batch) {
     const Ours ours(engine.fresh_database());
     const Ours kept(engine.fresh_database(), true);
     const std::size_t backlog = bench.options().backlog;
-    bench.run(
-        {"cold_drain",
-         engine.name(),
-         fmt::format("{} workers, batch {}", workers, batch),
-         "claim, DELETE",
-         {{"claim, DELETE", Role::floor,
-           [&] { return by_hand(engine, floor_url, *floor, workers, batch, backlog); }},
-          {"verbs", Role::ours, [&] { return by_verbs(engine, ours, workers, batch, backlog); }},
-          {"verbs, history", Role::ours,
-           [&] { return by_verbs(engine, kept, workers, batch, backlog); }},
-          {"dispatcher", Role::ours,
-           [&] { return by_dispatcher(engine, ours, workers, batch, backlog); }},
-          {"dispatcher, history", Role::ours,
-           [&] { return by_dispatcher(engine, kept, workers, batch, backlog); }}}});
+    Comparison comparison{
+        "cold_drain",
+        engine.name(),
+        fmt::format("{} workers, batch {}", workers, batch),
+        "claim, DELETE",
+        {{"claim, DELETE", Role::floor,
+          [&] { return by_hand(engine, floor_url, *floor, workers, batch, backlog); }},
+         {"verbs", Role::ours, [&] { return by_verbs(engine, ours, workers, batch, backlog); }},
+         {"verbs, history", Role::ours,
+          [&] { return by_verbs(engine, kept, workers, batch, backlog); }},
+         {"dispatcher", Role::ours,
+          [&] { return by_dispatcher(engine, ours, workers, batch, backlog); }},
+         {"dispatcher, history", Role::ours,
+          [&] { return by_dispatcher(engine, kept, workers, batch, backlog); }}}};
+    if (floor->pins()) {
+        comparison.variants.push_back(
+            {"claim, DELETE, plans pinned", Role::floor,
+             [&] { return by_hand(engine, floor_url, *floor, workers, batch, backlog, true); }});
+    }
+    bench.run(comparison);
 }
 
 }  // namespace

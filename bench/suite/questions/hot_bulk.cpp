@@ -21,6 +21,7 @@ Sample by_hand(Engine& engine, Floor& floor, double seconds) {
         });
     }
     const auto consumer = floor.connection(1);
+    consumer->pin_plans();  // else it may be a hundred times slower, on a table that was empty
     std::atomic<bool> stop = false;
     std::atomic<std::size_t> drained = 0;
     std::jthread consuming([&] {
