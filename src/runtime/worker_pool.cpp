@@ -1,7 +1,10 @@
 #include "runtime/worker_pool.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
+
+#include "base/futex.hpp"
 
 namespace postroom {
 
@@ -16,14 +19,15 @@ WorkerPool::WorkerPool(std::uint32_t count, std::function<bool()> work) : work_(
 
 void WorkerPool::wake(std::size_t count) {
     ++calls_;
-    if (count >= sleeping_) return calls_.notify_all();
-    for (std::size_t i = 0; i < count; ++i) calls_.notify_one();
+    // Who falls asleep from here on sees the new number.
+    const std::size_t sleepers = sleeping_;
+    if (sleepers > 0) base::futex_wake(calls_, static_cast<int>(std::min(count, sleepers)));
 }
 
 void WorkerPool::stop() {
     stopping_ = true;
     ++calls_;
-    calls_.notify_all();
+    base::futex_wake(calls_, std::numeric_limits<int>::max());
     threads_.clear();
 }
 
@@ -33,7 +37,7 @@ void WorkerPool::run() {
         if (stopping_) return;
         if (work_()) continue;
         ++sleeping_;
-        calls_.wait(seen);
+        base::futex_wait(calls_, seen);
         --sleeping_;
     }
 }
