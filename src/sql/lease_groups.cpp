@@ -1,7 +1,6 @@
 #include "sql/lease_groups.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <tuple>
 
@@ -22,13 +21,22 @@ std::size_t run_length(std::span<const LeasedRow> rows) {
     return length < rows_min ? 0 : length;
 }
 
+std::size_t same_length(std::span<const LeasedRow> rows) {
+    std::size_t length = 1;
+    while (length < rows.size() && rows[length].seq == rows[0].seq &&
+           rows[length].nonce == rows[0].nonce)
+        ++length;
+    return length;
+}
+
 RowRun::RowRun(std::span<const LeasedRow> rows)
     : first_(rows.front().seq),
       last_(rows.back().seq),
-      nonces_(width * static_cast<std::size_t>(last_ - first_ + 1), ' ') {
+      nonces_(width * static_cast<std::size_t>(last_ - first_ + 1), '\0') {
     for (const LeasedRow& row : rows) {
         char* const at = nonces_.data() + width * static_cast<std::size_t>(row.seq - first_);
-        std::to_chars(at, at + width, row.nonce);
+        for (std::size_t i = 0; i < width; ++i)
+            at[i] = static_cast<char>(static_cast<std::uint64_t>(row.nonce) >> 8 * (width - 1 - i));
     }
 }
 

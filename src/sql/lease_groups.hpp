@@ -33,11 +33,14 @@ struct LeasedRow {
 // few to be dealt with together.
 std::size_t run_length(std::span<const LeasedRow> rows);
 
+// How many of `rows` are the first one, given again.
+std::size_t same_length(std::span<const LeasedRow> rows);
+
 // RowRun: rows as a range of numbers, for engines without arrays. In `nonces` the nonce of the row
-// first + i stands in decimal digits at the byte width * i.
+// first + i stands at the byte width * i, the highest byte first.
 class RowRun {
 public:
-    static constexpr std::size_t width = 20;  // of the longest number
+    static constexpr std::size_t width = 8;
 
     explicit RowRun(std::span<const LeasedRow> rows);
 
@@ -94,7 +97,7 @@ public:
             }
             while (!left.empty()) {
                 const std::size_t length = usable(ways.run) ? run_length(left) : 0;
-                const Rows rows = left.first(std::max<std::size_t>(length, 1));
+                const Rows rows = left.first(length > 0 ? length : same_length(left));
                 if (length > 0) {
                     group.runs.emplace_back(rows).set(add(*ways.run, rows));
                 } else {

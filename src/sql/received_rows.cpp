@@ -14,6 +14,7 @@ namespace {
 constexpr std::size_t rows_max = 256;
 // A fraction of what servers take in one packet.
 constexpr std::size_t text_bytes_max = std::size_t{512} * 1024;
+constexpr std::size_t payload_bytes_max = std::size_t{256} * 1024;
 
 std::string as_base64(std::string_view bytes) {
     return fmt::format("\"{}\"", base::base64_encode(bytes));
@@ -25,8 +26,10 @@ std::string base64_or_null(const std::optional<std::string>& bytes) {
 
 }  // namespace
 
+// Base64 makes them a third longer: what fits into a packet by itself must not be refused here.
 bool ReceivedRows::takes(const ReceivedMessage& m) {
-    return !m.due_time && !m.expires_at && m.ordering_key.empty() && m.priority >= 0;
+    return !m.due_time && !m.expires_at && m.ordering_key.empty() && m.priority >= 0 &&
+           m.payload->size() <= payload_bytes_max;
 }
 
 bool ReceivedRows::add(std::size_t index, const ReceivedMessage& m, const std::string& headers,

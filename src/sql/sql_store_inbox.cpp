@@ -69,14 +69,16 @@ std::vector<ReceiveResult> SqlStore::receive(TxContext* tx,
     for (const ReceivedMessage& m : messages) {
         headers.push_back(m.headers.empty() ? std::string{} : base::to_json(m.headers));
     }
-    // Many at once where the engine can and their order does not matter.
-    const bool together =
-        messages.size() > 1 && !units_.receive_many.statements.empty() && !any_ordered(messages);
+    // Many at once where the engine can, in a transaction of their own: a caller's may be run by a
+    // driver that gives one result only.
+    const bool together = tx == nullptr && messages.size() > 1 &&
+                          !units_.receive_many.statements.empty() &&
+                          std::all_of(messages.begin(), messages.end(), &ReceivedRows::takes);
     std::deque<ReceivedRows> chunks;
     Batch batch;
     for (const std::size_t i : by_key(messages)) {
         const auto nonce = static_cast<std::int64_t>(random_.next());
-        if (!together || !ReceivedRows::takes(messages[i])) {
+        if (!together) {
             set_received(batch.add(units_.receive, i), messages[i], headers[i], nonce, revive);
         } else if (chunks.empty() || !chunks.back().add(i, messages[i], headers[i], nonce)) {
             chunks.emplace_back().add(i, messages[i], headers[i], nonce);

@@ -156,6 +156,8 @@ void Driver::run_in_transaction(std::span<const sql::Call> calls, const sql::OnR
         try {
             return run_all(calls, on_row);
         } catch (const Error& error) {
+            // Cut off, it may have left its transaction open.
+            if (has_own_transaction(calls[0])) rollback_quietly("ROLLBACK");
             // It commits by itself, so nobody knows whether it did.
             if (only_reads(calls[0]) || error.kind() != ErrorKind::unavailable) throw;
             throw Error(ErrorKind::outcome_unknown, error.what());

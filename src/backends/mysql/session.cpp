@@ -81,9 +81,7 @@ void connect(MYSQL* connection, const Address& address) {
 std::string settings(const Capabilities& capabilities, const OpenOptions& options) {
     return fmt::format(
         "SET SESSION time_zone = '+00:00', sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', "
-        "autocommit = 1, group_concat_max_len = {}, innodb_lock_wait_timeout = {}, {}, "
-        // The procedures have no way to ask for the isolation level that works on both engines.
-        "@postroom_read_committed = TRUE",
+        "autocommit = 1, group_concat_max_len = {}, innodb_lock_wait_timeout = {}, {}",
         number_list_bytes_max, whole_seconds(options.statement_timeout),
         capabilities.statement_limit(options.statement_timeout + lock_slack));
 }

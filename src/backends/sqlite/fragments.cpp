@@ -39,10 +39,11 @@ constexpr std::array fragments{
              "m.seq IN (SELECT value FROM json_each(:seqs)) AND m.nonce IN (SELECT value FROM "
              "json_each(:nonces))"},
     Fragment{"this", "m.seq = :seq AND m.nonce = :nonce"},
-    // 20: RowRun::width. Bytes, because the place of a character in a text has to be counted.
+    // 8: RowRun::width. Bytes, because the place of a character in a text has to be counted;
+    // compared as text, because digits among bytes would be read in the encoding of the file.
     Fragment{"run",
-             "m.seq BETWEEN :first AND :last AND m.nonce = "
-             "CAST(substr(:nonces, 20 * (m.seq - :first) + 1, 20) AS INTEGER)"},
+             "m.seq BETWEEN :first AND :last AND printf('%016X', m.nonce) = "
+             "hex(substr(:nonces, 8 * (m.seq - :first) + 1, 8))"},
     // Asked once for all rows of a statement. A join: a subquery opens its table for each row.
     Fragment{"run_held",
              "(SELECT count(*) FROM {live} AS m LEFT JOIN {lease} AS l ON l.seq = m.seq WHERE @run "

@@ -2,6 +2,7 @@
 // had come alone.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 
 #include <chrono>
 #include <memory>
@@ -144,6 +145,29 @@ TEST_P(SqliteRun, AReceivedRunIsDoneAndRemembered) {
 
 INSTANTIATE_TEST_SUITE_P(History, SqliteRun, testing::Bool(),
                          [](const auto& kept) { return kept.param ? "Kept" : "Not"; });
+
+// The encoding of a file is that of whoever made it.
+TEST(SqliteRunEncoding, AcksOfARunHoldInAFileInUtf16) {
+    const test::TempDir directory;
+    const std::string path = (directory / "wide.db").string();
+    sqlite3* made = nullptr;
+    ASSERT_EQ(sqlite3_open(path.c_str(), &made), SQLITE_OK);
+    EXPECT_EQ(sqlite3_exec(made, "PRAGMA encoding = 'UTF-16'; CREATE TABLE business (id INTEGER)",
+                           nullptr, nullptr, nullptr),
+              SQLITE_OK);
+    sqlite3_close(made);
+
+    const auto store = open_store(path, {.deploy_schema = true});
+    const Outbox outbox(*store);
+    outbox.enqueue_all(std::vector<NewMessage>(20, {.topic = "t", .payload = "wide"}));
+    std::vector<Lease> leases;
+    for (const Message& m : outbox.claim(outbox.owner(), 1min, 20)) {
+        EXPECT_EQ(m.payload, "wide");
+        leases.push_back(m.lease.value());
+    }
+    ASSERT_THAT(leases, SizeIs(20));
+    EXPECT_THAT(outbox.ack(leases), Each(Settled::done));
+}
 
 }  // namespace
 }  // namespace postroom::sqlite::run_test

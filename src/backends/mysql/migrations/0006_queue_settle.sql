@@ -220,13 +220,13 @@ END//
 
 -- Removes fresh messages that come in a few runs without gaps between their numbers, as claims mostly lease them and writers
 -- mostly write them: a range of each table instead of one row after the other. Numbers, nonces and lease ids are in the order
--- of the numbers. out_all: whether it did; if not, nothing has changed, and nothing is known. Under READ COMMITTED only, which
--- locks no gaps; in_own: the transaction is short, too. A LIMIT ends each walk at its last row, or it would wait for whoever has
--- the next one locked. Whoever gives or ends a lease has the message locked, so leases are looked at once the messages are
+-- of the numbers. out_all: whether it did; if not, nothing has changed, and nothing is known. Only in a transaction of its own:
+-- that is READ COMMITTED, which locks no gaps, and short, so that locks of a try that failed do not last. A LIMIT ends each
+-- walk at its last row, or it would wait for whoever has the next one locked. Whoever gives or ends a lease has the message locked, so leases are looked at once the messages are
 -- ours; nonces never change.
 DROP PROCEDURE IF EXISTS {acknowledge_runs}//
 CREATE PROCEDURE {acknowledge_runs}(IN in_seqs LONGTEXT, IN in_nonces LONGTEXT, IN in_leases LONGTEXT, IN in_owner BINARY(16),
-                                    IN in_keep TINYINT, IN in_own BOOLEAN, OUT out_all BOOLEAN)
+                                    IN in_keep TINYINT, OUT out_all BOOLEAN)
 MODIFIES SQL DATA SQL SECURITY INVOKER
 BEGIN
     DECLARE v_total BIGINT DEFAULT LENGTH(in_seqs) - LENGTH(REPLACE(in_seqs, ',', '')) + 1;
@@ -242,7 +242,7 @@ BEGIN
         SELECT LEFT(GROUP_CONCAT(d.first, ':', d.count ORDER BY d.first), 1024), COUNT(*) INTO v_runs, v_run_count
           FROM (SELECT MIN(s.seq) AS first, COUNT(*) AS count
                   FROM JSON_TABLE(in_seqs, '$[*]' COLUMNS (place FOR ORDINALITY, seq BIGINT PATH '$')) AS s
-                 GROUP BY s.seq - s.place) AS d;
+                 GROUP BY s.seq - CAST(s.place AS SIGNED)) AS d;
     END IF;
     SET out_all = v_run_count BETWEEN 1 AND LEAST(16, GREATEST(1, v_total DIV 4));
     IF out_all THEN
@@ -256,7 +256,7 @@ BEGIN
             SELECT GROUP_CONCAT(m.nonce), GROUP_CONCAT(m.lease_id), COUNT(*) = v_count INTO v_found, v_born, out_all
               FROM {live} AS m FORCE INDEX (PRIMARY) WHERE m.seq BETWEEN v_first AND v_last;
             IF out_all THEN
-                CALL {finish_run}(v_first, v_last, v_count, in_owner, in_keep, in_own);
+                CALL {finish_run}(v_first, v_last, in_owner, in_keep);
                 DELETE FROM {live} WHERE seq BETWEEN v_first AND v_last ORDER BY seq LIMIT v_count;
                 SET out_all = ROW_COUNT() = v_count;
             END IF;
@@ -281,7 +281,7 @@ BEGIN
 END//
 
 -- The verbs as the library calls them: what changed comes back as rows. An acknowledgement outside of any transaction is one by
--- itself. A session with the variable set runs all of its transactions in READ COMMITTED.
+-- itself.
 DROP PROCEDURE IF EXISTS {do_ack}//
 CREATE PROCEDURE {do_ack}(IN in_seqs LONGTEXT, IN in_nonces LONGTEXT, IN in_lease_id BIGINT, IN in_owner BINARY(16),
                           IN in_keep TINYINT)
@@ -297,11 +297,11 @@ BEGIN
         RESIGNAL;
     END;
     CALL {begin_own}(v_own);
-    IF v_own OR @postroom_read_committed THEN
+    IF v_own THEN
         CALL {acknowledge_runs}(
             in_seqs, in_nonces,
             CONCAT('[', REPEAT(CONCAT(in_lease_id, ','), LENGTH(in_seqs) - LENGTH(REPLACE(in_seqs, ',', ''))), in_lease_id, ']'),
-            in_owner, in_keep, v_own, v_all);
+            in_owner, in_keep, v_all);
     END IF;
     IF v_all THEN
         SET v_acked = in_seqs;
@@ -337,8 +337,8 @@ BEGIN
       FROM JSON_TABLE(in_rows, '$[*]' COLUMNS (seq BIGINT PATH '$[0]', nonce BIGINT PATH '$[1]',
                                                lease_id BIGINT PATH '$[2]')) AS j;
     CALL {begin_own}(v_own);
-    IF v_own OR @postroom_read_committed THEN
-        CALL {acknowledge_runs}(v_seqs, v_nonces, v_leases, in_owner, in_keep, v_own, v_all);
+    IF v_own THEN
+        CALL {acknowledge_runs}(v_seqs, v_nonces, v_leases, in_owner, in_keep, v_all);
     END IF;
     IF v_all THEN
         SET v_acked = v_seqs;

@@ -135,10 +135,9 @@ BEGIN
     END IF;
 END//
 
--- The same for in_count fresh messages from in_first to in_last.
+-- The same for the fresh messages from in_first to in_last.
 DROP PROCEDURE IF EXISTS {finish_run}//
-CREATE PROCEDURE {finish_run}(IN in_first BIGINT, IN in_last BIGINT, IN in_count BIGINT, IN in_owner BINARY(16),
-                              IN in_keep TINYINT, IN in_own BOOLEAN)
+CREATE PROCEDURE {finish_run}(IN in_first BIGINT, IN in_last BIGINT, IN in_owner BINARY(16), IN in_keep TINYINT)
 MODIFIES SQL DATA SQL SECURITY INVOKER
 BEGIN
     DECLARE v_at DATETIME(6) DEFAULT UTC_TIMESTAMP(6);

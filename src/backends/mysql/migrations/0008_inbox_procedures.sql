@@ -240,7 +240,7 @@ BEGIN
         RESIGNAL;
     END;
     CALL {begin_own}(v_own);
-    IF v_own OR @postroom_read_committed THEN
+    IF v_own THEN
         CALL {take_in_new}(in_rows, in_nonces, v_again);
     END IF;
     IF v_again THEN
@@ -421,32 +421,23 @@ BEGIN
     END IF;
 END//
 
--- The same for in_count fresh messages from in_first to in_last, whose keys it locks before anything else. An UPDATE of a join
+-- The same for the fresh messages from in_first to in_last, whose keys it locks before anything else. An UPDATE of a join
 -- writes every row into a temporary table first; running into the key does not, but locks the gap below it, which is for
 -- short transactions only.
 DROP PROCEDURE IF EXISTS {finish_run}//
-CREATE PROCEDURE {finish_run}(IN in_first BIGINT, IN in_last BIGINT, IN in_count BIGINT, IN in_owner BINARY(16),
-                              IN in_keep TINYINT, IN in_own BOOLEAN)
+CREATE PROCEDURE {finish_run}(IN in_first BIGINT, IN in_last BIGINT, IN in_owner BINARY(16), IN in_keep TINYINT)
 MODIFIES SQL DATA SQL SECURITY INVOKER
 BEGIN
     DECLARE v_at DATETIME(6) DEFAULT UTC_TIMESTAMP(6);
     DECLARE v_owner VARCHAR(36) CHARACTER SET ascii
         DEFAULT LOWER(CONCAT_WS('-', SUBSTR(HEX(in_owner), 1, 8), SUBSTR(HEX(in_owner), 9, 4), SUBSTR(HEX(in_owner), 13, 4),
                                 SUBSTR(HEX(in_owner), 17, 4), SUBSTR(HEX(in_owner), 21)));
-    IF in_own THEN
-        INSERT INTO {key} (source, message_id, state, first_seen, last_seen, processed_at, processed_by)
-        SELECT m.source, m.message_id, 2, m.created_at, m.created_at, v_at, v_owner
-          FROM {live} AS m FORCE INDEX (PRIMARY) WHERE m.seq BETWEEN in_first AND in_last
-         ORDER BY m.source, m.message_id
-            ON DUPLICATE KEY UPDATE state = 2, seq = NULL, nonce = NULL, processed_at = v_at, processed_by = v_owner,
-                                    last_error = NULL;
-    ELSE
-        UPDATE (SELECT m.source, m.message_id
-                  FROM {live} AS m FORCE INDEX (PRIMARY) WHERE m.seq BETWEEN in_first AND in_last
-                 ORDER BY m.source, m.message_id LIMIT in_count) AS d
-        STRAIGHT_JOIN {key} AS k FORCE INDEX (PRIMARY) ON k.source = d.source AND k.message_id = d.message_id
-           SET k.state = 2, k.seq = NULL, k.nonce = NULL, k.processed_at = v_at, k.processed_by = v_owner, k.last_error = NULL;
-    END IF;
+    INSERT INTO {key} (source, message_id, state, first_seen, last_seen, processed_at, processed_by)
+    SELECT m.source, m.message_id, 2, m.created_at, m.created_at, v_at, v_owner
+      FROM {live} AS m FORCE INDEX (PRIMARY) WHERE m.seq BETWEEN in_first AND in_last
+     ORDER BY m.source, m.message_id
+        ON DUPLICATE KEY UPDATE state = 2, seq = NULL, nonce = NULL, processed_at = v_at, processed_by = v_owner,
+                                last_error = NULL;
 END//
 
 -- Forgets up to in_batch messages that are done. One that somebody has locked is passed by: whoever sees a message again keeps
