@@ -56,6 +56,10 @@ constexpr std::array explanations{
     Explanation{"hot_single", "sqlite", "enqueue to ack",
                 "two thirds of the processor time are the kernel's: 3.9 switches of threads for "
                 "each message, of writers that wait for the shared commit and of the dispatcher"},
+    Explanation{
+        "hot_bulk", "sqlite", "enqueue_all to ack",
+        "the floor does both in one thread; ours hands over to a worker and settles in a third, "
+        "and each of them waits for the file and for a processor"},
     Explanation{"enqueue_single", "sqlite", "enqueue",
                 "the message carries more columns and two checks more than the floor's"},
     Explanation{"cold_drain", "sqlite", "dispatcher",
