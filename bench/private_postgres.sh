@@ -35,6 +35,7 @@ as_server "$postgres_bin/initdb" -D "$directory/data" -U postgres -A trust --no-
     >"$directory/initdb.log"
 as_server "$postgres_bin/postgres" -D "$directory/data" -p "$port" -k "$directory" \
     -c listen_addresses=127.0.0.1 -c shared_buffers=1GB -c max_wal_size=8GB \
+    -c autovacuum_naptime="${naptime:-60s}" \
     >"$directory/server.log" 2>&1 &
 shell=$!
 tries=0
