@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -64,26 +66,54 @@ Connection connect(const std::string& url) {
     return connection;
 }
 
+// Result by result, because PQexec() would report only the last of several: of a session that the
+// server ends, that is the lost connection and not the reason.
+SqlRows run(PGconn& connection, const std::string& sql) {
+    if (PQsendQuery(&connection, sql.c_str()) != 1) {
+        throw SqlError(PQerrorMessage(&connection), "");
+    }
+    SqlRows rows;
+    std::optional<SqlError> error;
+    while (const Result result{PQgetResult(&connection), &PQclear}) {
+        const ExecStatusType status = PQresultStatus(result.get());
+        if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK) {
+            rows = rows_of(result.get());
+        } else if (!error) {
+            const char* sqlstate = PQresultErrorField(result.get(), PG_DIAG_SQLSTATE);
+            error.emplace(fmt::format("{}in: {}", PQresultErrorMessage(result.get()), sql),
+                          sqlstate == nullptr ? "" : sqlstate);
+        }
+    }
+    if (error) throw *error;
+    return rows;
+}
+
+// A connection to the database postgres of each server, kept for all tests of this process: there
+// are three statements for each test, and a connection costs more than most of them.
+SqlRows administer(const std::string& url, const std::string& sql) {
+    static std::mutex mutex;
+    static std::map<std::string, Connection> connections;
+    const std::lock_guard lock(mutex);
+    const auto kept = connections.find(url);
+    if (kept != connections.end() && PQstatus(kept->second.get()) == CONNECTION_OK) {
+        try {
+            return run(*kept->second, sql);
+        } catch (const SqlError&) {
+            // A server that was restarted is only noticed now.
+            if (PQstatus(kept->second.get()) == CONNECTION_OK) throw;
+        }
+    }
+    const Connection& fresh = connections.insert_or_assign(url, connect(url)).first->second;
+    PQsetNoticeReceiver(
+        fresh.get(), [](void*, const PGresult*) {}, nullptr);
+    return run(*fresh, sql);
+}
+
 }  // namespace
 
 SqlRows psql(const std::string& url, const std::string& sql) {
     const Connection connection = connect(url);
-    SqlRows rows;
-    // Result by result, because PQexec() would report only the last of several: of a session that
-    // the server ends, that is the lost connection and not the reason.
-    if (PQsendQuery(connection.get(), sql.c_str()) != 1) {
-        throw SqlError(PQerrorMessage(connection.get()), "");
-    }
-    while (const Result result{PQgetResult(connection.get()), &PQclear}) {
-        const ExecStatusType status = PQresultStatus(result.get());
-        if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK) {
-            const char* sqlstate = PQresultErrorField(result.get(), PG_DIAG_SQLSTATE);
-            throw SqlError(fmt::format("{}in: {}", PQresultErrorMessage(result.get()), sql),
-                           sqlstate == nullptr ? "" : sqlstate);
-        }
-        rows = rows_of(result.get());
-    }
-    return rows;
+    return run(*connection, sql);
 }
 
 PostgresServer::PostgresServer() : PostgresServer(servers_directory()) {}
@@ -104,8 +134,10 @@ std::string PostgresServer::create_database(const std::string& original) const {
     const std::string name = unique_database_name();
     for (;;) {
         try {
-            // Neither template0 nor original() admits connections, so none can be in the way.
-            psql(url("postgres"), "CREATE DATABASE " + name + " TEMPLATE " + original);
+            // Neither template0 nor original() admits connections, so none can be in the way. Its
+            // files are copied as they are, which is half the price of logging every page.
+            administer(url("postgres"),
+                       "CREATE DATABASE " + name + " TEMPLATE " + original + " STRATEGY file_copy");
             return url(name);
         } catch (const SqlError& error) {
             if (!is_transient(error.sqlstate()) || std::chrono::steady_clock::now() > deadline)
@@ -120,21 +152,21 @@ std::string PostgresServer::original(
     const std::string name =
         fmt::format("postroom_original_{:016x}", std::hash<std::string>{}(content));
     const std::string exists = "SELECT 1 FROM pg_database WHERE datname = '" + name + "'";
-    if (!psql(url("postgres"), exists).empty()) return name;
+    if (!administer(url("postgres"), exists).empty()) return name;
     const std::string draft_url = create_database();
     const std::string draft = draft_url.substr(draft_url.rfind('/') + 1);
     prepare(draft_url);
     const auto deadline = std::chrono::steady_clock::now() + create_database_timeout;
     for (;;) {
         try {
-            psql(url("postgres"), "ALTER DATABASE " + draft + " ALLOW_CONNECTIONS false");
-            psql(url("postgres"), "ALTER DATABASE " + draft + " RENAME TO " + name);
+            administer(url("postgres"), "ALTER DATABASE " + draft + " ALLOW_CONNECTIONS false");
+            administer(url("postgres"), "ALTER DATABASE " + draft + " RENAME TO " + name);
             return name;
         } catch (const SqlError& error) {
             // A connection of prepare() that the server has not ended yet is in the way.
             const bool again =
                 is_transient(error.sqlstate()) && std::chrono::steady_clock::now() < deadline;
-            if (!psql(url("postgres"), exists).empty()) {  // another test was faster
+            if (!administer(url("postgres"), exists).empty()) {  // another test was faster
                 drop_database(draft);
                 return name;
             }
@@ -148,7 +180,15 @@ std::string PostgresServer::original(
 }
 
 void PostgresServer::drop_database(const std::string& name) const {
-    psql(url("postgres"), "DROP DATABASE IF EXISTS " + name + " WITH (FORCE)");
+    // Dropping would end its sessions too, but looks after them only ten times a second. Most are
+    // about to go by themselves; those of a pooler are not.
+    const std::string sessions = " FROM pg_stat_activity WHERE datname = '" + name + "'";
+    for (int round = 0; round < 20; ++round) {
+        const char* const what = round == 2 ? "SELECT pg_terminate_backend(pid)" : "SELECT pid";
+        if (administer(url("postgres"), what + sessions).empty()) break;
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+    administer(url("postgres"), "DROP DATABASE IF EXISTS " + name + " WITH (FORCE)");
 }
 
 PostgresDatabase::PostgresDatabase(PostgresServer server, const std::string& original)
