@@ -182,35 +182,36 @@ BEGIN
                + age(pg_snapshot_xmax(pg_current_snapshot())::xid);
 
     high := CASE WHEN settled THEN greatest(mark, old_number + 1) ELSE mark END;
-    lower_to := (SELECT v.seq FROM {live} v
-                  WHERE v.seq >= low AND v.seq < high AND v.born_until IS NULL
-                    AND (SELECT l.seq FROM {lease} l WHERE l.seq = v.seq) IS NULL
-                  ORDER BY v.seq LIMIT 1);
-    first_born := (SELECT v.seq FROM {live} v WHERE v.seq >= born_low AND v.born_until IS NOT NULL
-                    ORDER BY v.seq LIMIT 1);
+    SELECT (SELECT v.seq FROM {live} v
+             WHERE v.seq >= low AND v.seq < high AND v.born_until IS NULL
+               AND (SELECT l.seq FROM {lease} l WHERE l.seq = v.seq) IS NULL
+             ORDER BY v.seq LIMIT 1),
+           (SELECT v.seq FROM {live} v WHERE v.seq >= born_low AND v.born_until IS NOT NULL
+             ORDER BY v.seq LIMIT 1)
+      INTO lower_to, first_born;
     IF first_born IS NOT NULL THEN
         PERFORM {take_born}(first_born, in_limit);
     END IF;
     IF settled THEN
         raise_to := least(coalesce(lower_to, old_number + 1), old_number + 1);
-        PERFORM setval('{floor}', greatest(1, raise_to));
-        PERFORM setval('{born_mark}', greatest(1, least(coalesce(first_born, old_number + 1), old_number + 1)));
+        PERFORM setval('{floor}', greatest(1, raise_to)),
+                setval('{born_mark}', greatest(1, least(coalesce(first_born, old_number + 1), old_number + 1)));
     ELSIF lower_to < coalesce(pg_sequence_last_value('{floor}'), 1) THEN
         -- A full round found what the floor had passed; claims go no lower than that.
         PERFORM setval('{floor}', greatest(1, lower_to));
     END IF;
 
-    -- Should this end in between, an old number with a new transaction id is merely cautious.
-    PERFORM setval('{tick_xid}', greatest(1, new_xid));
-    -- Not called: no number was handed out yet, not even the first.
-    before := coalesce(pg_sequence_last_value('{next_tick}'), 0);
-    PERFORM setval('{tick_number}', greatest(1, before), before > 0);
-    PERFORM setval('{next_tick}', greatest(1, new_number), new_number > 0);
     pause_ms := least(30000, greatest(5, greatest(0, coalesce(lower_to, high) - low) / numbers_per_ms));
     IF full_round THEN
         pause_ms := least(1000, pause_ms);
         full_until := now_ms + least(600000, greatest(30000, 20 * (
             (extract(epoch FROM clock_timestamp()) * 1000)::bigint - now_ms)));
     END IF;
-    PERFORM setval('{look_at}', (extract(epoch FROM clock_timestamp()) * 1000)::bigint + pause_ms);
+    -- In this order: should it end in between, an old number with a new transaction id is merely cautious. Not called: no
+    -- number was handed out yet, not even the first.
+    before := coalesce(pg_sequence_last_value('{next_tick}'), 0);
+    PERFORM setval('{tick_xid}', greatest(1, new_xid)),
+            setval('{tick_number}', greatest(1, before), before > 0),
+            setval('{next_tick}', greatest(1, new_number), new_number > 0),
+            setval('{look_at}', (extract(epoch FROM clock_timestamp()) * 1000)::bigint + pause_ms);
 END $$;

@@ -110,7 +110,12 @@ DECLARE
     mark bigint;
     old_mark bigint;
     room bigint := in_batch;
-    due bigint[];
+    any_urgent boolean;
+    any_due boolean;
+    any_low boolean;
+    any_ordered boolean;
+    mark_holds boolean;
+    due bigint[] := '{}';
     low bigint[];
     ordered bigint[] := '{}';
     fresh bigint[];
@@ -134,18 +139,14 @@ BEGIN
         RAISE EXCEPTION 'a claim must be a transaction of its own: it would keep all other claims waiting'
             USING ERRCODE = 'active_sql_transaction';
     END IF;
-    IF in_relaxed THEN
-        -- A claim that a crash undoes was no claim. Local to this transaction, which is the claim's own.
-        PERFORM set_config('synchronous_commit', 'off', true);
-    END IF;
-
-    -- Nobody may sit on the claim lock: a session that goes idle with it is ended. Local to this transaction.
-    PERFORM set_config('idle_in_transaction_session_timeout', '5s', true);
-
     found := {look}(greatest(in_batch, 100));
 
-    -- A statement of its own: those below must see what the claims before this one committed.
-    PERFORM pg_advisory_xact_lock(hashtextextended('postroom claim {lock}', 0));
+    -- All of it local to this transaction, which is the claim's own. A claim that a crash undoes was no claim. Nobody may
+    -- sit on the claim lock: a session that goes idle with it is ended. A statement of its own: those below must see
+    -- what the claims before this one committed.
+    PERFORM CASE WHEN in_relaxed THEN set_config('synchronous_commit', 'off', true) END,
+            set_config('idle_in_transaction_session_timeout', '5s', true),
+            pg_advisory_xact_lock(hashtextextended('postroom claim {lock}', 0));
     at := clock_timestamp();
     until := at + in_lease_us * interval '1 microsecond';
     old_mark := coalesce(pg_sequence_last_value('{mark}'), 1);
@@ -160,7 +161,23 @@ BEGIN
         mark := found.raise_to;
     END IF;
 
-    IF NOT by_age THEN
+    -- What there is besides fresh messages, asked at once: mostly nothing, and a statement costs more than its answer.
+    SELECT (SELECT v.seq FROM {live} v WHERE v.priority > 0 AND v.born_until IS NULL
+             ORDER BY v.priority DESC, v.seq LIMIT 1) IS NOT NULL,
+           (SELECT w.seq FROM {waiting} w
+             WHERE w.state = 0 AND w.priority >= 0 AND w.ordering_key IS NULL AND w.available_at <= at
+             ORDER BY w.available_at, w.seq LIMIT 1) IS NOT NULL,
+           (SELECT w.seq FROM {waiting} w
+             WHERE w.state = 0 AND w.priority < 0 AND w.ordering_key IS NULL AND w.available_at <= at
+             ORDER BY w.available_at, w.seq LIMIT 1) IS NOT NULL,
+           (SELECT t.id FROM {turn} t ORDER BY t.id LIMIT 1) IS NOT NULL
+           OR (SELECT w.seq FROM {waiting} w
+                WHERE w.state = 0 AND w.ordering_key IS NOT NULL AND NOT w.behind AND w.available_at <= at
+                ORDER BY w.available_at, w.seq LIMIT 1) IS NOT NULL,
+           (SELECT l.seq FROM {lease} l WHERE l.seq >= mark ORDER BY l.seq LIMIT 1) IS NULL
+      INTO any_urgent, any_due, any_low, any_ordered, mark_holds;
+
+    IF any_urgent AND NOT by_age THEN
         INSERT INTO {lease} (seq, lease_id, locked_until, owner)
         SELECT u.seq, in_lease_id, until, in_owner
           FROM (SELECT v.seq FROM {live} v
@@ -169,14 +186,17 @@ BEGIN
                  ORDER BY v.priority DESC, v.seq LIMIT room FOR UPDATE SKIP LOCKED) u;
         GET DIAGNOSTICS taken = ROW_COUNT;
         room := room - taken;
+        mark_holds := mark_holds AND taken = 0;
     END IF;
 
     -- Due and fresh messages share what is left; the odd one goes to either in turn.
-    due := ARRAY(SELECT w.seq FROM {waiting} w
-                  WHERE w.state = 0 AND w.priority >= 0 AND w.ordering_key IS NULL AND w.available_at <= at
-                    AND (SELECT l.seq FROM {lease} l WHERE l.seq = w.seq) IS NULL
-                  ORDER BY w.available_at, w.seq LIMIT room FOR UPDATE SKIP LOCKED);
-    IF by_age THEN
+    IF any_due THEN
+        due := ARRAY(SELECT w.seq FROM {waiting} w
+                      WHERE w.state = 0 AND w.priority >= 0 AND w.ordering_key IS NULL AND w.available_at <= at
+                        AND (SELECT l.seq FROM {lease} l WHERE l.seq = w.seq) IS NULL
+                      ORDER BY w.available_at, w.seq LIMIT room FOR UPDATE SKIP LOCKED);
+    END IF;
+    IF any_low AND by_age THEN
         low := ARRAY(SELECT w.seq FROM {waiting} w
                       WHERE w.state = 0 AND w.priority < 0 AND w.ordering_key IS NULL AND w.available_at <= at
                         AND (SELECT l.seq FROM {lease} l WHERE l.seq = w.seq) IS NULL
@@ -186,11 +206,7 @@ BEGIN
                           ORDER BY w.available_at, w.seq LIMIT room);
         END IF;
     END IF;
-    IF room > 0 AND ((SELECT t.id FROM {turn} t ORDER BY t.id LIMIT 1) IS NOT NULL
-                     OR (SELECT w.seq FROM {waiting} w
-                          WHERE w.state = 0 AND w.ordering_key IS NOT NULL AND NOT w.behind AND w.available_at <= at
-                          ORDER BY w.available_at, w.seq LIMIT 1) IS NOT NULL)
-       AND {leases_known}(at, in_lease_us) THEN
+    IF any_ordered AND room > 0 AND {leases_known}(at, in_lease_us) THEN
         ordered := {line_up}(at, room);
     END IF;
     due_share := least(cardinality(due) + cardinality(ordered), (room + in_turn / 4) / 2);
@@ -201,7 +217,7 @@ BEGIN
                         WHERE v.seq >= low_end AND v.born_until IS NULL
                           AND (SELECT l.seq FROM {lease} l WHERE l.seq = v.seq) IS NULL
                         ORDER BY v.seq LIMIT share FOR UPDATE SKIP LOCKED);
-    ELSIF (SELECT l.seq FROM {lease} l WHERE l.seq >= mark ORDER BY l.seq LIMIT 1) IS NULL THEN
+    ELSIF mark_holds THEN
         -- The rule: from the mark on nothing is leased, and no row's lease need be looked for. Below it they are few.
         fresh := ARRAY(SELECT v.seq FROM {live} v
                         WHERE v.seq >= low_end AND v.seq < mark AND v.born_until IS NULL
@@ -232,7 +248,7 @@ BEGIN
         room := room - ordered_share;
     END IF;
 
-    IF room > 0 AND NOT by_age THEN
+    IF any_low AND room > 0 AND NOT by_age THEN
         INSERT INTO {lease} (seq, lease_id, locked_until, owner)
         SELECT u.seq, in_lease_id, until, in_owner
           FROM (SELECT w.seq FROM {waiting} w

@@ -18,6 +18,7 @@ AS $$
 DECLARE
     held bigint[];
     holder uuid;
+    any_urgent boolean;
     ends timestamptz;  -- all of them were leased by one claim; the earliest, should they differ
     first_seq bigint;
     last_seq bigint;
@@ -40,8 +41,10 @@ BEGIN
         starts := held;
         stops := held;
     END IF;
-    holder := (SELECT l.owner FROM {lease} l WHERE l.seq = held[1]);
-    IF (SELECT v.seq FROM {live} v WHERE v.priority > 0 LIMIT 1) IS NOT NULL THEN
+    SELECT (SELECT l.owner FROM {lease} l WHERE l.seq = held[1]),
+           (SELECT v.seq FROM {live} v WHERE v.priority > 0 LIMIT 1) IS NOT NULL
+      INTO holder, any_urgent;
+    IF any_urgent THEN
         urgent := ARRAY(SELECT v.seq FROM {live} v WHERE v.seq = ANY (held) AND v.priority > 0);
     END IF;
     IF cardinality(urgent) > 0 THEN
