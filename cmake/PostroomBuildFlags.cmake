@@ -60,6 +60,18 @@ function(postroom_use_build_flags target)
         POSITION_INDEPENDENT_CODE ON)
 endfunction()
 
+# postroom_compile_by_folder(<target>): where files are compiled together, those of a folder are. For a target of several
+# folders that use the same names.
+function(postroom_compile_by_folder target)
+    get_target_property(sources ${target} SOURCES)
+    foreach(source IN LISTS sources)
+        cmake_path(GET source PARENT_PATH folder)
+        cmake_path(GET folder FILENAME group)
+        set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${group})
+    endforeach()
+    set_target_properties(${target} PROPERTIES UNITY_BUILD_MODE GROUP)
+endfunction()
+
 # Code that only tests is compiled without optimisation, debug information and UndefinedBehaviorSanitizer: that is what
 # keeps a cold test run short, and it is the library that is to be examined.
 add_library(postroom_test_flags INTERFACE)

@@ -2,6 +2,7 @@
 // one: --shape, --table, --map and their like.
 #pragma once
 
+#include <chrono>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -37,5 +38,8 @@ auto as_usage(const Ask& ask) {
 
 // --chunk
 std::uint32_t chunk_of(const Invocation& in);
+
+// Between two tries for rows that others hold.
+inline constexpr std::chrono::milliseconds held_pause{100};
 
 }  // namespace postroom::cli

@@ -1,6 +1,7 @@
 // Log lines of the relay: as LogObserver writes them, or as JSON for machines.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -9,6 +10,9 @@
 #include "postroom/log.hpp"
 
 namespace postroom::daemon {
+
+// Of a value in a log line.
+inline constexpr std::size_t value_chars_max = 1000;
 
 // `NAME key=value key="a value"` as {"ts":...,"level":...,"event":"NAME","key":"value"}. Figures
 // become numbers.

@@ -16,7 +16,6 @@ namespace {
 
 constexpr std::chrono::milliseconds round_min{1000};
 constexpr std::chrono::milliseconds spacing_min{50};
-constexpr std::size_t value_chars_max = 1000;
 
 void tell(const LogPlan& log, std::string name, const Store& store, const std::string& topic) {
     write_log(log, LogLevel::info,

@@ -17,7 +17,6 @@ namespace postroom::daemon {
 
 namespace {
 
-constexpr std::size_t value_chars_max = 1000;
 constexpr std::chrono::milliseconds patience{20};  // between two looks at a relay in the making
 
 sigset_t operator_signals() {

@@ -17,7 +17,6 @@ namespace postroom::cli {
 namespace {
 
 constexpr std::chrono::milliseconds follow_pause{500};
-constexpr std::chrono::milliseconds held_pause{100};
 constexpr int conflicts_max = 10;  // in a row
 
 struct Outcome {
@@ -35,7 +34,8 @@ std::string so_far(const Outcome& outcome, bool unknown = false) {
 }
 
 // A chunk that met somebody else's is repeated as a whole.
-AdoptResult one_chunk(TableAdoption& tables, const AdoptRequest& request, const Outcome& outcome) {
+AdoptResult adopt_chunk(TableAdoption& tables, const AdoptRequest& request,
+                        const Outcome& outcome) {
     for (int conflicts = 0;; ++conflicts) {
         try {
             return tables.adopt(request);
@@ -59,7 +59,7 @@ Outcome take_over(TableAdoption& tables, const AdoptRequest& request, std::uint6
     Progress progress("rows taken over",
                       follow ? std::nullopt : std::optional<std::uint64_t>(total));
     while (true) {
-        const AdoptResult chunk = one_chunk(tables, request, outcome);
+        const AdoptResult chunk = adopt_chunk(tables, request, outcome);
         outcome.rows += chunk.rows;
         outcome.enqueued += chunk.enqueued;
         progress.at(outcome.rows);
@@ -100,7 +100,7 @@ void report(const Invocation& in, const std::string& table, const Outcome& outco
         known == 0 ? "" : fmt::format(", {} of them were messages here already", known), dead));
 }
 
-ExitCode run(const Invocation& in) {
+ExitCode run_adopt(const Invocation& in) {
     check_foreign_options(in);
     const Config config = load_config(in);
     const std::unique_ptr<Store> store = open_store_of(config, one_store(config, in));
@@ -158,7 +158,7 @@ Command adopt_command() {
                          "--map payload=body --remove"},
             .prints = true,
             .changes = true,
-            .run = &run};
+            .run = &run_adopt};
 }
 
 }  // namespace postroom::cli

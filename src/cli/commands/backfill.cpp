@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <chrono>
 #include <stdexcept>
 #include <thread>
 
@@ -16,11 +15,8 @@ namespace postroom::cli {
 
 namespace {
 
-// While others hold rows they are waited for.
-constexpr std::chrono::milliseconds held_pause{100};
-
-std::uint64_t one_chunk(TableAdoption& tables, const ForeignTable& table, std::uint32_t chunk,
-                        std::uint64_t filled) {
+std::uint64_t fill_chunk(TableAdoption& tables, const ForeignTable& table, std::uint32_t chunk,
+                         std::uint64_t filled) {
     try {
         return tables.backfill(table, chunk);
     } catch (const std::invalid_argument& error) {
@@ -34,7 +30,7 @@ std::uint64_t fill(TableAdoption& tables, const ForeignTable& table, std::uint32
     Progress progress("keys", total);
     std::uint64_t filled = 0;
     while (true) {
-        const std::uint64_t done = one_chunk(tables, table, chunk, filled);
+        const std::uint64_t done = fill_chunk(tables, table, chunk, filled);
         filled += done;
         progress.at(filled);
         if (done > 0) continue;
@@ -43,7 +39,7 @@ std::uint64_t fill(TableAdoption& tables, const ForeignTable& table, std::uint32
     }
 }
 
-ExitCode run(const Invocation& in) {
+ExitCode run_backfill(const Invocation& in) {
     check_foreign_options(in);
     const Config config = load_config(in);
     const std::unique_ptr<Store> store = open_store_of(config, one_store(config, in));
@@ -89,7 +85,7 @@ Command backfill_command() {
             .examples = {"postroom backfill --shape outbox_messages"},
             .prints = true,
             .changes = true,
-            .run = &run};
+            .run = &run_backfill};
 }
 
 }  // namespace postroom::cli

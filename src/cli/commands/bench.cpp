@@ -112,7 +112,7 @@ std::string plan_text(const Invocation& in, const daemon::StorePlan& plan) {
                        printable(plan.name));
 }
 
-ExitCode run(const Invocation& in) {
+ExitCode run_bench(const Invocation& in) {
     const Config config = load_config(in);
     daemon::StorePlan plan = one_store(config, in);
     const Interrupt interrupt;
@@ -159,7 +159,7 @@ Command bench_command() {
             .examples = {"postroom bench --url postgresql://app@db/shop"},
             .prints = true,
             .changes = true,
-            .run = &run};
+            .run = &run_bench};
 }
 
 }  // namespace postroom::cli

@@ -7,7 +7,7 @@ namespace postroom::cli {
 
 namespace {
 
-ExitCode run(const Invocation& in) {
+ExitCode run_completion(const Invocation& in) {
     print(completion_text(command_tree(), in.argument(0)));
     return ExitCode::ok;
 }
@@ -22,7 +22,7 @@ Command completion_command() {
                            .choices = {"bash", "zsh", "fish"}}},
             .examples = {"source <(postroom completion bash)"},
             .reads_config = false,
-            .run = &run};
+            .run = &run_completion};
 }
 
 }  // namespace postroom::cli

@@ -53,7 +53,7 @@ void require_http() {
         throw Failure(ExitCode::failed, "the demo needs the sink http, which is not built in");
 }
 
-ExitCode run(const Invocation& in) {
+ExitCode run_demo(const Invocation& in) {
     require_http();
     const Interrupt interrupt;
     TemporaryFolder folder("demo");
@@ -92,7 +92,7 @@ Command demo_command() {
             .examples = {"postroom demo"},
             .prints = true,
             .reads_config = false,
-            .run = &run};
+            .run = &run_demo};
 }
 
 }  // namespace postroom::cli

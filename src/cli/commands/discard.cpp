@@ -8,7 +8,7 @@ namespace postroom::cli {
 
 namespace {
 
-ExitCode run(const Invocation& in) {
+ExitCode run_discard(const Invocation& in) {
     const BulkChange change{
         .verb = "discard",
         .done = "discarded",
@@ -42,7 +42,7 @@ Command discard_command() {
                          "postroom discard --all --state ready --topic test --dry-run"},
             .prints = true,
             .changes = true,
-            .run = &run};
+            .run = &run_discard};
 }
 
 }  // namespace postroom::cli

@@ -113,7 +113,7 @@ void check_store(Findings& out, const Config& config, const daemon::StorePlan& p
     }
 }
 
-ExitCode run(const Invocation& in) {
+ExitCode run_doctor(const Invocation& in) {
     const Config config = load_config(in);
     Findings out;
     out.add("config", "file", Health::good, config.file.empty() ? "none" : config.file);
@@ -135,7 +135,7 @@ Command doctor_command() {
                 "rows from being removed. Exit code 1 when something is bad; warnings do not "
                 "count.",
             .prints = true,
-            .run = &run};
+            .run = &run_doctor};
 }
 
 }  // namespace postroom::cli

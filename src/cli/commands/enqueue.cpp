@@ -151,7 +151,7 @@ ExitCode enqueue_lines(const Invocation& in) {
     return ExitCode::ok;
 }
 
-ExitCode run(const Invocation& in) {
+ExitCode run_enqueue(const Invocation& in) {
     if (in.has("jsonl") == !in.arguments().empty())
         throw Failure(ExitCode::usage, "enqueue takes a TOPIC, or --jsonl; one of them");
     return in.has("jsonl") ? enqueue_lines(in) : enqueue_one(in);
@@ -207,7 +207,7 @@ Command enqueue_command() {
                      "postroom enqueue --jsonl < orders.jsonl"},
         .prints = true,
         .changes = true,
-        .run = &run};
+        .run = &run_enqueue};
 }
 
 }  // namespace postroom::cli

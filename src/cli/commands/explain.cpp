@@ -11,21 +11,21 @@ namespace postroom::cli {
 
 namespace {
 
-constexpr std::uint32_t page = 500;
+constexpr std::uint32_t scan_page = 500;
 constexpr int pages_max = 40;  // a guess is not worth reading a backlog of millions
 
 // The first message of the same key among those that `where` describes, if it comes before.
 std::optional<Message> ahead_of(Store& store, const Message& message, const Query& where) {
     if (message.ordering_key.empty()) return std::nullopt;
     Query query = where;
-    query.limit = page;
+    query.limit = scan_page;
     for (int pages = 0; pages < pages_max; ++pages) {
         const std::vector<Message> found = store.find(message.queue, query);
         for (const Message& other : found) {
             if (other.id.seq() >= message.id.seq()) return std::nullopt;
             if (other.ordering_key == message.ordering_key) return other;
         }
-        if (found.size() < page) return std::nullopt;
+        if (found.size() < scan_page) return std::nullopt;
         query.after_seq = found.back().id.seq();
     }
     return std::nullopt;
@@ -122,7 +122,7 @@ std::string why(const Config& config, Store& store, const Message& message) {
     return "in no known state";
 }
 
-ExitCode run(const Invocation& in) {
+ExitCode run_explain(const Invocation& in) {
     const Config config = load_config(in);
     const std::unique_ptr<Store> store = open_store_of(config, one_store(config, in));
     const Message message = find_message(*store, queue_of(in), in.argument(0));
@@ -148,7 +148,7 @@ Command explain_command() {
             .arguments = {{.name = "ID", .what = "Id of the row, or message id."}},
             .options = {queue_option()},
             .prints = true,
-            .run = &run};
+            .run = &run_explain};
 }
 
 }  // namespace postroom::cli

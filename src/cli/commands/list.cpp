@@ -41,7 +41,7 @@ std::set<std::string> paused_topics(Store& store, Queue queue) {
     return topics;
 }
 
-ExitCode run(const Invocation& in) {
+ExitCode run_list(const Invocation& in) {
     const Query query = query_of(in);
     const Config config = load_config(in);
     const std::unique_ptr<Store> store = open_store_of(config, one_store(config, in));
@@ -91,7 +91,7 @@ Command list_command() {
                  {.name = "limit", .value = "N", .what = "So many at most; 100."}},
             .examples = {"postroom list --state dead", "postroom list --topic order.placed --json"},
             .prints = true,
-            .run = &run};
+            .run = &run_list};
 }
 
 }  // namespace postroom::cli

@@ -7,7 +7,7 @@ namespace postroom::cli {
 
 namespace {
 
-ExitCode run(const Invocation& in) {
+ExitCode run_pages(const Invocation& in) {
     const std::string page = in.argument(0);
     print(page == "cli"          ? cli_reference(command_tree())
           : page == "man"        ? man_page(command_tree())
@@ -26,7 +26,7 @@ Command pages_command() {
                            .choices = {"cli", "config", "man", "man-config"}}},
             .reads_config = false,
             .hidden = true,
-            .run = &run};
+            .run = &run_pages};
 }
 
 }  // namespace postroom::cli

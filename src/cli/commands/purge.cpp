@@ -16,7 +16,7 @@ namespace postroom::cli {
 
 namespace {
 
-constexpr std::uint32_t page = 500;
+constexpr std::uint32_t count_page = 500;
 constexpr std::uint64_t counted_max = 100'000;
 constexpr std::chrono::seconds counting_max{10};
 constexpr std::uint32_t inbox_counted_max = 10'000;  // without content: small rows
@@ -79,7 +79,8 @@ struct Counted {
 Counted count(Store& store, Queue queue, Duration older_than) {
     const Instant before = store.now() - older_than;
     const auto give_up = std::chrono::steady_clock::now() + counting_max;
-    Query query{.state = State::done, .limit = queue == Queue::inbox ? inbox_counted_max : page};
+    Query query{.state = State::done,
+                .limit = queue == Queue::inbox ? inbox_counted_max : count_page};
     Counted counted;
     while (true) {
         const std::vector<Message> found = store.find(queue, query);
@@ -118,7 +119,7 @@ std::uint64_t purge_inbox(Store& store, Duration older_than) {
                               [&progress](std::uint64_t done) { progress.at(done); });
 }
 
-ExitCode run(const Invocation& in) {
+ExitCode run_purge(const Invocation& in) {
     const Queue queue = queue_of(in);
     const std::optional<Duration> older_than =
         parse_duration(in.value("older-than", queue == Queue::inbox ? "30d" : "7d"));
@@ -160,7 +161,7 @@ Command purge_command() {
                          .what = "Such as 12h or 7d; the default is 7d, for the inbox 30d."}},
             .prints = true,
             .changes = true,
-            .run = &run};
+            .run = &run_purge};
 }
 
 }  // namespace postroom::cli

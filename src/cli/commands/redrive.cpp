@@ -5,7 +5,7 @@ namespace postroom::cli {
 
 namespace {
 
-ExitCode run(const Invocation& in) {
+ExitCode run_redrive(const Invocation& in) {
     const BulkChange change{
         .verb = "redrive",
         .done = "redriven",
@@ -30,7 +30,7 @@ Command redrive_command() {
                          "postroom redrive --all --dry-run"},
             .prints = true,
             .changes = true,
-            .run = &run};
+            .run = &run_redrive};
 }
 
 }  // namespace postroom::cli

@@ -25,7 +25,7 @@ std::unique_ptr<Store> open(const std::string& url, const OpenOptions& options) 
     }
 }
 
-ExitCode run(const Invocation& in) {
+ExitCode run_relay(const Invocation& in) {
     const daemon::Signals signals;
     try {
         daemon::run_relay(
@@ -50,7 +50,7 @@ Command relay_command() {
                 "no message an attempt.",
             .examples = {"postroom relay", "POSTROOM_URL=postgresql://app@db/shop postroom relay",
                          "postroom relay --config /etc/postroom.toml"},
-            .run = &run};
+            .run = &run_relay};
 }
 
 }  // namespace postroom::cli

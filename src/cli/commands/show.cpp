@@ -11,7 +11,7 @@ namespace postroom::cli {
 
 namespace {
 
-ExitCode run(const Invocation& in) {
+ExitCode run_show(const Invocation& in) {
     const Config config = load_config(in);
     const std::unique_ptr<Store> store = open_store_of(config, one_store(config, in));
     const Message message = find_message(*store, queue_of(in), in.argument(0));
@@ -38,7 +38,7 @@ Command show_command() {
             .options = {queue_option(),
                         {.name = "payload", .what = "The payload and the headers too."}},
             .prints = true,
-            .run = &run};
+            .run = &run_show};
 }
 
 }  // namespace postroom::cli

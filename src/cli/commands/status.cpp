@@ -41,7 +41,7 @@ std::string counts_json(const Store& store, Queue queue, const Counts& counts,
         .text();
 }
 
-ExitCode run(const Invocation& in) {
+ExitCode run_status(const Invocation& in) {
     const Config config = load_config(in);
     Table table({"STORE", "QUEUE", "READY", "RETRYING", "IN_PROGRESS", "DEAD", "OLDEST"});
     JsonArray array;
@@ -81,7 +81,7 @@ Command status_command() {
             "that are paused are named below.",
         .options = {queue},
         .prints = true,
-        .run = &run};
+        .run = &run_status};
 }
 
 }  // namespace postroom::cli

@@ -13,7 +13,7 @@ namespace postroom::cli {
 
 namespace {
 
-constexpr std::uint32_t page = 500;
+constexpr std::uint32_t tail_page = 500;
 constexpr Duration look_every = std::chrono::milliseconds{500};
 // Transactions commit in another order than they took their numbers in: so many numbers back are
 // looked at again.
@@ -71,12 +71,12 @@ public:
 private:
     template <class Visit>
     void visit(Visit visit) {
-        Query query{.after_seq = last_ > late_window ? last_ - late_window : 0, .limit = page};
+        Query query{.after_seq = last_ > late_window ? last_ - late_window : 0, .limit = tail_page};
         if (in_.has("topic")) query.topic = in_.value("topic");
         while (true) {
             const std::vector<Message> found = store_.find(queue_, query);
             for (const Message& message : found) visit(message);
-            if (found.size() < page || found.back().id.seq() <= query.after_seq) return;
+            if (found.size() < tail_page || found.back().id.seq() <= query.after_seq) return;
             query.after_seq = found.back().id.seq();
         }
     }
@@ -99,7 +99,7 @@ private:
     std::set<std::uint64_t> shown_;
 };
 
-ExitCode run(const Invocation& in) {
+ExitCode run_tail(const Invocation& in) {
     const std::optional<std::int64_t> count = parse_integer(in.value("count", "0"));
     if (!count || *count < 0)
         throw Failure(ExitCode::usage, "--count must be a whole number, 0 or more");
@@ -129,7 +129,7 @@ Command tail_command() {
                         {.name = "count", .value = "N", .what = "End after so many."},
                         {.name = "payload", .what = "With --json: the payload and headers too."}},
             .prints = true,
-            .run = &run};
+            .run = &run_tail};
 }
 
 }  // namespace postroom::cli

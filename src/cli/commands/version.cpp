@@ -10,7 +10,7 @@ namespace postroom::cli {
 
 namespace {
 
-ExitCode run(const Invocation& in) {
+ExitCode run_version(const Invocation& in) {
     std::vector<std::string> sinks;
     for (const SinkType& type : sink_types()) sinks.push_back(type.name);
     if (in.json()) {
@@ -31,7 +31,7 @@ Command version_command() {
             .summary = "Print the version and the sinks that are built in.",
             .prints = true,
             .reads_config = false,
-            .run = &run};
+            .run = &run_version};
 }
 
 }  // namespace postroom::cli

@@ -10,7 +10,7 @@ namespace postroom::cli {
 
 namespace {
 
-constexpr std::string_view prefix = "POSTROOM_";
+constexpr std::string_view name_prefix = "POSTROOM_";
 
 // "RELAY__BATCH" -> "relay.batch"
 std::string key_of(std::string_view name) {
@@ -35,16 +35,17 @@ std::vector<GivenValue> read_environment(const char* const* environment) {
     for (; *environment != nullptr; ++environment) {
         const std::string_view entry(*environment);
         const std::size_t equals = entry.find('=');
-        if (!entry.starts_with(prefix) || equals == std::string_view::npos) continue;
+        if (!entry.starts_with(name_prefix) || equals == std::string_view::npos) continue;
         const std::string name(entry.substr(0, equals));
         const std::string value(entry.substr(equals + 1));
         if (name == "POSTROOM_URL") {
             values.push_back({"stores.main.url", value, value, name});
         } else if (name.find("__") != std::string::npos) {
-            values.push_back({key_of(name.substr(prefix.size())), value, value, name});
+            values.push_back({key_of(name.substr(name_prefix.size())), value, value, name});
         } else if (name != "POSTROOM_CONFIG") {
             // Others may have variables of that prefix too; only what looks like a slip is refused.
-            const std::string hint = did_you_mean(name.substr(prefix.size()), short_names, prefix);
+            const std::string hint =
+                did_you_mean(name.substr(name_prefix.size()), short_names, name_prefix);
             if (!hint.empty()) {
                 throw Failure(ExitCode::config,
                               fmt::format("environment: unknown variable '{}'{}", name, hint));

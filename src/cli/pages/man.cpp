@@ -36,7 +36,7 @@ std::string option_entries(const Command& command) {
     return out;
 }
 
-std::string command_section(const Leaf& leaf) {
+std::string roff_section(const Leaf& leaf) {
     const Command& command = *leaf.command;
     std::string out =
         fmt::format(".SS {}\n{}\n", roff(usage_line(command, leaf.path)), roff(command.summary));
@@ -67,7 +67,7 @@ std::string man_page(const Command& root) {
         ".TH POSTROOM 1\n.SH NAME\npostroom \\- {}\n.SH SYNOPSIS\n.B postroom\n\\fICOMMAND\\fR "
         "[options]\n.SH DESCRIPTION\n{}\n.SH COMMANDS\n",
         roff(root.summary), roff(root.details));
-    for (const Leaf& leaf : leaves(root)) out += command_section(leaf);
+    for (const Leaf& leaf : leaves(root)) out += roff_section(leaf);
     out += ".SH EXIT STATUS\n";
     for (const ExitCodeText& code : exit_codes)
         out += fmt::format(".TP\n{}\n{}\n", static_cast<int>(code.code), roff(code.what));
