@@ -79,7 +79,7 @@ private:
     std::string unread_;
 };
 
-bool send_all(int descriptor, const std::string& text) {
+bool write_all(int descriptor, const std::string& text) {
     std::size_t sent = 0;
     while (sent < text.size()) {
         const ssize_t count =
@@ -149,8 +149,8 @@ void HttpServer::serve(int descriptor) {
         if (answer.hang_up) break;
         const std::string length =
             answer.status == 204 ? "" : fmt::format("Content-Length: {}\r\n", answer.body.size());
-        if (!send_all(descriptor, fmt::format("HTTP/1.1 {} x\r\n{}{}\r\n{}", answer.status, length,
-                                              answer.headers, answer.body)))
+        if (!write_all(descriptor, fmt::format("HTTP/1.1 {} x\r\n{}{}\r\n{}", answer.status, length,
+                                               answer.headers, answer.body)))
             break;
     }
     ::shutdown(descriptor, SHUT_RDWR);
