@@ -18,19 +18,19 @@ NewMessage keyed(const std::string& key, const std::string& tenant = "") {
     return {.topic = "t", .payload = "p", .tenant_id = tenant, .idempotency_key = key};
 }
 
-std::vector<Message> all(Store& store) { return store.find(Queue::outbox, {}); }
+std::vector<Message> stored_in(Store& store) { return store.find(Queue::outbox, {}); }
 
 TEST_P(IdempotencyLaw, O1_TheSameKeyOfOneTenantIsStoredOnce) {
     outbox().enqueue(keyed("k", "acme"));
     outbox().enqueue(keyed("k", "acme"));
-    EXPECT_THAT(all(store()), SizeIs(1));
+    EXPECT_THAT(stored_in(store()), SizeIs(1));
 }
 
 TEST_P(IdempotencyLaw, O1_TheSameKeyOfTwoTenantsIsStoredTwice) {
     EXPECT_FALSE(outbox().enqueue(keyed("k", "acme")).already_existed);
     EXPECT_FALSE(outbox().enqueue(keyed("k", "umbrella")).already_existed);
     EXPECT_FALSE(outbox().enqueue(keyed("k")).already_existed);
-    EXPECT_THAT(all(store()), SizeIs(3));
+    EXPECT_THAT(stored_in(store()), SizeIs(3));
 }
 
 TEST_P(IdempotencyLaw, O5_TheSecondCallReturnsTheIdsOfTheFirst) {
@@ -62,7 +62,7 @@ TEST_P(IdempotencyLaw, O12_O5_ARaceOfManyThreadsWithOneKeyMakesOneMessage) {
     EXPECT_EQ(successes, 64);
     EXPECT_EQ(created, 1);
     EXPECT_THAT(ids, SizeIs(1));
-    EXPECT_THAT(all(store()), SizeIs(1));
+    EXPECT_THAT(stored_in(store()), SizeIs(1));
 }
 
 TEST_P(IdempotencyLaw, O12_ARaceInCallersTransactionsMakesOneMessageAndAllCommit) {
@@ -89,7 +89,7 @@ TEST_P(IdempotencyLaw, O5_TheCallersTransactionStaysUsableAfterADuplicate) {
     EXPECT_TRUE(outbox().enqueue(*tx, keyed("k")).already_existed);
     outbox().enqueue(*tx, {.topic = "after", .payload = "p"});
     tx->commit();
-    EXPECT_THAT(all(store()), SizeIs(3));
+    EXPECT_THAT(stored_in(store()), SizeIs(3));
 }
 
 // Method: a second thread asks while the first has not decided yet; it must wait for that decision.
@@ -118,7 +118,7 @@ TEST_P(IdempotencyLaw, AConcurrentDuplicateIsStoredWhenTheFirstRollsBack) {
     waiting.join();
     ASSERT_TRUE(second.has_value());
     EXPECT_FALSE(second->already_existed);
-    EXPECT_THAT(all(store()), SizeIs(1));
+    EXPECT_THAT(stored_in(store()), SizeIs(1));
 }
 
 TEST_P(IdempotencyLaw, ARollbackFreesTheKey) {
@@ -127,7 +127,7 @@ TEST_P(IdempotencyLaw, ARollbackFreesTheKey) {
         outbox().enqueue(*tx, keyed("k"));
     }
     EXPECT_FALSE(outbox().enqueue(keyed("k")).already_existed);
-    EXPECT_THAT(all(store()), SizeIs(1));
+    EXPECT_THAT(stored_in(store()), SizeIs(1));
 }
 
 TEST_P(IdempotencyLaw, AReplayAfterDeliveryIsStillADuplicate) {
@@ -152,7 +152,7 @@ TEST_P(IdempotencyLaw, AGivenMessageIdIsAKey) {
     const EnqueueResult second = outbox().enqueue(message);
     EXPECT_TRUE(second.already_existed);
     EXPECT_EQ(second.id, first.id);
-    EXPECT_THAT(all(store()), SizeIs(1));
+    EXPECT_THAT(stored_in(store()), SizeIs(1));
 }
 
 TEST_P(IdempotencyLaw, KeysAreComparedByteByByte) {
@@ -179,7 +179,7 @@ TEST_P(IdempotencyLaw, AKeyTwiceInOneBatchIsStoredOnce) {
     EXPECT_TRUE(stored[2].already_existed);
     EXPECT_EQ(stored[2].id, stored[0].id);
     EXPECT_FALSE(stored[3].already_existed);
-    EXPECT_THAT(all(store()), SizeIs(3));
+    EXPECT_THAT(stored_in(store()), SizeIs(3));
 }
 
 TEST_P(IdempotencyLaw, OBX_082_ConcurrentBatchesWithTheirKeysInOppositeOrderAllSucceed) {
@@ -196,7 +196,7 @@ TEST_P(IdempotencyLaw, OBX_082_ConcurrentBatchesWithTheirKeysInOppositeOrderAllS
         }
     });
     EXPECT_EQ(created, 50);
-    EXPECT_THAT(all(store()), SizeIs(50));
+    EXPECT_THAT(stored_in(store()), SizeIs(50));
 }
 
 TEST_P(IdempotencyLaw, ADeferredMessageKeepsItsKeyToo) {

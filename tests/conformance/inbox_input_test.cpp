@@ -7,13 +7,13 @@ namespace {
 using testing::IsEmpty;
 using testing::SizeIs;
 
-struct BadMessage {
+struct BadReceived {
     std::string refused;
     std::function<void(ReceivedMessage&)> spoil;
 };
 
-const std::vector<BadMessage>& bad_messages() {
-    static const std::vector<BadMessage> table{
+const std::vector<BadReceived>& bad_received() {
+    static const std::vector<BadReceived> table{
         {"topic: must not be empty", [](ReceivedMessage& m) { m.topic = ""; }},
         {"topic: 256 characters, at most 255 allowed",
          [](ReceivedMessage& m) { m.topic = std::string(256, 't'); }},
@@ -40,7 +40,7 @@ const std::vector<BadMessage>& bad_messages() {
 
 TEST_P(InboxInputLaw,
        IBX_015_IBX_016_IBX_017_IBX_018_IBX_020_EveryBadFieldIsRefusedWithItsNameAndLimit) {
-    for (const BadMessage& bad : bad_messages()) {
+    for (const BadReceived& bad : bad_received()) {
         ReceivedMessage message{.topic = "t", .source = "s", .message_id = "m", .payload = "p"};
         bad.spoil(message);
         EXPECT_EQ(thrown([&] { inbox().enqueue(message); }), "invalid_argument: " + bad.refused);

@@ -22,14 +22,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
-SqlRows one(const std::string& text) { return {{text}}; }
+SqlRows single(const std::string& text) { return {{text}}; }
 
 TEST(MariadbServer, IsVersion1011AndKeepsWhatItConfirmed) {
     const std::string root = MariadbServer().root_url();
     EXPECT_THAT(mariadb_sql(root, "SELECT version()").at(0).at(0).value(),
                 testing::StartsWith("10.11."));
     // Not 0, with which a commit may be lost when the server is killed.
-    EXPECT_EQ(mariadb_sql(root, "SELECT @@innodb_flush_log_at_trx_commit"), one("2"));
+    EXPECT_EQ(mariadb_sql(root, "SELECT @@innodb_flush_log_at_trx_commit"), single("2"));
 }
 
 TEST(MariadbServer, AMissingServerSaysHowToStartIt) {
@@ -46,7 +46,7 @@ TEST(MariadbDatabase, TwoDatabasesDoNotSeeEachOther) {
     const MariadbDatabase first;
     const MariadbDatabase second;
     first.sql("CREATE TABLE only_here (id int)");
-    EXPECT_EQ(first.sql("SELECT count(*) FROM only_here"), one("0"));
+    EXPECT_EQ(first.sql("SELECT count(*) FROM only_here"), single("0"));
     EXPECT_THAT(second.sql("SHOW TABLES"), testing::IsEmpty());
 }
 
@@ -59,7 +59,7 @@ TEST(MariadbDatabase, ThreadsCreateDatabasesAtTheSameTime) {
             threads.emplace_back([&answer] { answer = MariadbDatabase().sql("SELECT 42"); });
         }
     }
-    for (const SqlRows& answer : answers) EXPECT_EQ(answer, one("42"));
+    for (const SqlRows& answer : answers) EXPECT_EQ(answer, single("42"));
 }
 
 TEST(MariadbDatabase, IsDroppedWithItsObjectThoughATransactionIsOpen) {
@@ -105,7 +105,7 @@ TEST(PrivateMariadb, KeepsCommittedRowsAndItsAddressThroughACrash) {
     mariadb.crash();
     EXPECT_THROW(database.sql("SELECT 1"), MariadbError);
     mariadb.resume();
-    EXPECT_EQ(database.sql("SELECT count(*) FROM kept"), one("1000"));
+    EXPECT_EQ(database.sql("SELECT count(*) FROM kept"), single("1000"));
 }
 
 TEST(PrivateMariadb, DoesNotOutliveAnOwnerThatCrashes) {
@@ -116,7 +116,7 @@ TEST(PrivateMariadb, DoesNotOutliveAnOwnerThatCrashes) {
                                        std::to_string(owner.pid())}});
     ASSERT_TRUE(script.wait(250s).value().success());
     const std::string url = MariadbServer(directory.path()).root_url();
-    EXPECT_EQ(mariadb_sql(url, "SELECT 1"), one("1"));
+    EXPECT_EQ(mariadb_sql(url, "SELECT 1"), single("1"));
     owner.kill(SIGKILL);
     ASSERT_TRUE(owner.wait(10s).has_value());
     // The place of the data is the last thing that goes.

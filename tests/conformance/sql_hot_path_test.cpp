@@ -6,7 +6,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-NewMessage news(const std::string& payload) {
+NewMessage placed(const std::string& payload) {
     NewMessage message;
     message.topic = "order.placed";
     message.payload = payload;
@@ -24,13 +24,13 @@ TEST_P(SqlTransactionLaw, WhatASavepointTookBackIsNeverHandedOver) {
     });
     dispatcher.start();
     const auto tx = store().begin();
-    outbox().enqueue(*tx, news("before"));
+    outbox().enqueue(*tx, placed("before"));
     tx->execute({.sql = "SAVEPOINT half", .params = {}});
-    outbox().enqueue(*tx, news("taken back"));
+    outbox().enqueue(*tx, placed("taken back"));
     tx->execute({.sql = "ROLLBACK TO SAVEPOINT half", .params = {}});
     tx->execute({.sql = "RELEASE SAVEPOINT half", .params = {}});
     tx->execute({.sql = "SAVEPOINT other", .params = {}});
-    outbox().enqueue(*tx, news("kept"));
+    outbox().enqueue(*tx, placed("kept"));
     tx->execute({.sql = "RELEASE SAVEPOINT other", .params = {}});
     tx->commit();
     const auto give_up = std::chrono::steady_clock::now() + 60s;
