@@ -45,7 +45,7 @@ answers() {
 install_data() {
     # The folder of plug-ins is a package of its own, and no account of ours needs one.
     (cd / && "${run_as[@]}" timeout -k 5 "$start_limit_seconds" "$mariadb_install_db" --no-defaults \
-        --datadir="$1" --auth-root-authentication-method=normal --skip-test-db --skip-name-resolve) \
+        --datadir="$1" --tmpdir="$1" --auth-root-authentication-method=normal --skip-test-db --skip-name-resolve) \
         </dev/null >>"$2" 2>&1 9>&-
 }
 

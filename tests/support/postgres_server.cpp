@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -88,12 +87,10 @@ SqlRows run(PGconn& connection, const std::string& sql) {
     return rows;
 }
 
-// A connection to the database postgres of each server, kept for all tests of this process: there
-// are three statements for each test, and a connection costs more than most of them.
+// A connection to the database postgres of each server, kept for all tests of this thread: there
+// are some statements for each test, and a connection costs more than most of them.
 SqlRows administer(const std::string& url, const std::string& sql) {
-    static std::mutex mutex;
-    static std::map<std::string, Connection> connections;
-    const std::lock_guard lock(mutex);
+    thread_local std::map<std::string, Connection> connections;
     const auto kept = connections.find(url);
     if (kept != connections.end() && PQstatus(kept->second.get()) == CONNECTION_OK) {
         try {

@@ -110,9 +110,7 @@ DECLARE
     mark bigint;
     old_mark bigint;
     room bigint := in_batch;
-    any_urgent boolean;
-    any_due boolean;
-    any_low boolean;
+    first_due timestamptz;
     any_ordered boolean;
     mark_holds boolean;
     due bigint[] := '{}';
@@ -161,23 +159,7 @@ BEGIN
         mark := found.raise_to;
     END IF;
 
-    -- What there is besides fresh messages, asked at once: mostly nothing, and a statement costs more than its answer.
-    SELECT (SELECT v.seq FROM {live} v WHERE v.priority > 0 AND v.born_until IS NULL
-             ORDER BY v.priority DESC, v.seq LIMIT 1) IS NOT NULL,
-           (SELECT w.seq FROM {waiting} w
-             WHERE w.state = 0 AND w.priority >= 0 AND w.ordering_key IS NULL AND w.available_at <= at
-             ORDER BY w.available_at, w.seq LIMIT 1) IS NOT NULL,
-           (SELECT w.seq FROM {waiting} w
-             WHERE w.state = 0 AND w.priority < 0 AND w.ordering_key IS NULL AND w.available_at <= at
-             ORDER BY w.available_at, w.seq LIMIT 1) IS NOT NULL,
-           (SELECT t.id FROM {turn} t ORDER BY t.id LIMIT 1) IS NOT NULL
-           OR (SELECT w.seq FROM {waiting} w
-                WHERE w.state = 0 AND w.ordering_key IS NOT NULL AND NOT w.behind AND w.available_at <= at
-                ORDER BY w.available_at, w.seq LIMIT 1) IS NOT NULL,
-           (SELECT l.seq FROM {lease} l WHERE l.seq >= mark ORDER BY l.seq LIMIT 1) IS NULL
-      INTO any_urgent, any_due, any_low, any_ordered, mark_holds;
-
-    IF any_urgent AND NOT by_age THEN
+    IF NOT by_age THEN
         INSERT INTO {lease} (seq, lease_id, locked_until, owner)
         SELECT u.seq, in_lease_id, until, in_owner
           FROM (SELECT v.seq FROM {live} v
@@ -186,17 +168,30 @@ BEGIN
                  ORDER BY v.priority DESC, v.seq LIMIT room FOR UPDATE SKIP LOCKED) u;
         GET DIAGNOSTICS taken = ROW_COUNT;
         room := room - taken;
-        mark_holds := mark_holds AND taken = 0;
     END IF;
 
+    -- Asked at once, because a statement costs more than its answer, which mostly is no: whether anything is due or has
+    -- its turn, and whether the rule holds that nothing is leased from the mark on.
+    SELECT (SELECT w.available_at FROM {waiting} w
+             WHERE w.state = 0 AND w.priority >= 0 AND w.ordering_key IS NULL AND w.available_at <= at
+             ORDER BY w.available_at, w.seq LIMIT 1),
+           (SELECT t.id FROM {turn} t ORDER BY t.id LIMIT 1) IS NOT NULL
+           OR (SELECT w.seq FROM {waiting} w
+                WHERE w.state = 0 AND w.ordering_key IS NOT NULL AND NOT w.behind AND w.available_at <= at
+                ORDER BY w.available_at, w.seq LIMIT 1) IS NOT NULL,
+           NOT {locks_rows}() AND (SELECT l.seq FROM {lease} l WHERE l.seq >= mark ORDER BY l.seq LIMIT 1) IS NULL
+      INTO first_due, any_ordered, mark_holds;
+
     -- Due and fresh messages share what is left; the odd one goes to either in turn.
-    IF any_due THEN
+    IF first_due IS NOT NULL THEN
+        -- From there on: below lie entries of rows that are gone, and while an old snapshot is held they all are walked over.
         due := ARRAY(SELECT w.seq FROM {waiting} w
-                      WHERE w.state = 0 AND w.priority >= 0 AND w.ordering_key IS NULL AND w.available_at <= at
+                      WHERE w.state = 0 AND w.priority >= 0 AND w.ordering_key IS NULL
+                        AND w.available_at >= first_due AND w.available_at <= at
                         AND (SELECT l.seq FROM {lease} l WHERE l.seq = w.seq) IS NULL
                       ORDER BY w.available_at, w.seq LIMIT room FOR UPDATE SKIP LOCKED);
     END IF;
-    IF any_low AND by_age THEN
+    IF by_age THEN
         low := ARRAY(SELECT w.seq FROM {waiting} w
                       WHERE w.state = 0 AND w.priority < 0 AND w.ordering_key IS NULL AND w.available_at <= at
                         AND (SELECT l.seq FROM {lease} l WHERE l.seq = w.seq) IS NULL
@@ -218,7 +213,7 @@ BEGIN
                           AND (SELECT l.seq FROM {lease} l WHERE l.seq = v.seq) IS NULL
                         ORDER BY v.seq LIMIT share FOR UPDATE SKIP LOCKED);
     ELSIF mark_holds THEN
-        -- The rule: from the mark on nothing is leased, and no row's lease need be looked for. Below it they are few.
+        -- From the mark on no row's lease need be looked for. Below it they are few.
         fresh := ARRAY(SELECT v.seq FROM {live} v
                         WHERE v.seq >= low_end AND v.seq < mark AND v.born_until IS NULL
                           AND v.seq <> ALL (ARRAY(SELECT l.seq FROM {lease} l WHERE l.seq >= low_end AND l.seq < mark))
@@ -248,7 +243,7 @@ BEGIN
         room := room - ordered_share;
     END IF;
 
-    IF any_low AND room > 0 AND NOT by_age THEN
+    IF room > 0 AND NOT by_age THEN
         INSERT INTO {lease} (seq, lease_id, locked_until, owner)
         SELECT u.seq, in_lease_id, until, in_owner
           FROM (SELECT w.seq FROM {waiting} w
