@@ -39,6 +39,8 @@ struct OutboxOptions {
     Observer* observer = nullptr;  // hears of each message enqueued. Must outlive the outbox
 };
 
+class HotTicket;
+
 class Outbox : public WorkQueue {
 public:
     // `store` must outlive this object.
@@ -61,10 +63,21 @@ public:
     std::vector<EnqueueResult> enqueue_all(std::span<const NewMessage> messages,
                                            std::stop_token stop = {}) const;
 
+    // As enqueue() for those who do not need the answer: on PostgreSQL the INSERT travels with the
+    // next statement of `tx`, or with its COMMIT, which saves a round trip. What the database
+    // refuses is thrown there, and the transaction can only be rolled back. Returns the message id.
+    // Waits like enqueue() for a message with an idempotency key or an id of yours, and in a
+    // transaction that does not report its end.
+    MessageId post(TxContext& tx, const NewMessage& message) const;
+
     // A typed message; `like` carries whatever else is wanted.
     template <TypedMessage T>
     EnqueueResult enqueue(TxContext& tx, const T& message, NewMessage like = {}) const {
         return enqueue(tx, typed(message, std::move(like)));
+    }
+    template <TypedMessage T>
+    MessageId post(TxContext& tx, const T& message, NewMessage like = {}) const {
+        return post(tx, typed(message, std::move(like)));
     }
     template <TypedMessage T>
     EnqueueResult enqueue(const T& message, NewMessage like = {}) const {
@@ -101,6 +114,9 @@ private:
     std::vector<EnqueueResult> store_hot(TxContext* tx, std::vector<NewMessage> messages,
                                          std::shared_ptr<HotPath> path,
                                          const BornLease& born) const;
+    // Gives what was stored to the dispatcher: now, or after the commit of `tx`.
+    void hand_over_after(TxContext* tx, std::shared_ptr<HotTicket> ticket,
+                         std::vector<NewMessage> messages, Posted results) const;
     std::vector<EnqueueResult> store_cold(TxContext* tx,
                                           std::span<const NewMessage> messages) const;
     void tell(std::span<const NewMessage> messages, std::span<const EnqueueResult> results) const;

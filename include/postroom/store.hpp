@@ -38,6 +38,9 @@ struct EnqueueResult {
     bool top_level = true;
 };
 
+// What became of messages that were posted: to be read when their transaction has committed.
+using Posted = std::shared_ptr<const std::vector<EnqueueResult>>;
+
 // A lease that a message carries from its birth: the writer delivers it itself, without a claim.
 struct BornLease {
     OwnerToken owner{};
@@ -223,6 +226,12 @@ public:
     // an idempotency key, a due time, an ordering key or a low priority.
     virtual std::vector<EnqueueResult> enqueue(TxContext* tx, std::span<const NewMessage> messages,
                                                const BornLease* born = nullptr) = 0;
+
+    // Outbox: as enqueue() within `tx`, but the answer need not be waited for: it may come with
+    // that of the transaction's next statement or of its commit, and so may an error. By itself a
+    // store waits.
+    virtual Posted post(TxContext& tx, std::span<const NewMessage> messages,
+                        const BornLease* born = nullptr);
 
     // Outbox: the statement that enqueue() would run for `message`, for use with any driver.
     virtual SqlStatement enqueue_statement(const NewMessage& message) = 0;

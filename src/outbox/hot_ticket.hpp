@@ -19,6 +19,8 @@ public:
         if (!used_) path_->give_back(born_);
     }
 
+    const BornLease& born() const { return born_; }
+
     void hand_over(std::vector<Message> messages, bool certain) {
         used_ = true;
         path_->hand_over(born_, std::move(messages), certain);

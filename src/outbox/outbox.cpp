@@ -70,29 +70,38 @@ std::vector<EnqueueResult> Outbox::store_cold(TxContext* tx,
     return results;
 }
 
-// The ticket goes with the callback of the commit. If that never runs, however the transaction
-// ended, the room is given back.
 std::vector<EnqueueResult> Outbox::store_hot(TxContext* tx, std::vector<NewMessage> messages,
                                              std::shared_ptr<HotPath> path,
                                              const BornLease& born) const {
-    const auto ticket = std::make_shared<HotTicket>(std::move(path), born);
-    const std::vector<EnqueueResult> results = store().enqueue(tx, messages, &born);
-    tell(messages, results);
-    const Instant now = ids_->clock.now();
-    bool certain = true;
-    std::vector<Message> born_leased;
-    for (std::size_t i = 0; i < results.size(); ++i) {
-        certain = certain && results[i].top_level;
-        born_leased.push_back(as_stored(std::move(messages[i]), results[i], born, now));
-    }
+    auto ticket = std::make_shared<HotTicket>(std::move(path), born);
+    auto results =
+        std::make_shared<const std::vector<EnqueueResult>>(store().enqueue(tx, messages, &born));
+    tell(messages, *results);
+    hand_over_after(tx, std::move(ticket), std::move(messages), results);
+    return *results;
+}
+
+// The ticket goes with the callback of the commit. If that never runs, however the transaction
+// ended, the room is given back.
+void Outbox::hand_over_after(TxContext* tx, std::shared_ptr<HotTicket> ticket,
+                             std::vector<NewMessage> messages, Posted results) const {
+    auto give = [ticket = std::move(ticket), messages = std::move(messages),
+                 results = std::move(results), now = ids_->clock.now()]() mutable {
+        bool certain = true;
+        std::vector<Message> born_leased;
+        born_leased.reserve(messages.size());
+        for (std::size_t i = 0; i < messages.size(); ++i) {
+            const EnqueueResult& result = results->at(i);
+            certain = certain && result.top_level;
+            born_leased.push_back(as_stored(std::move(messages[i]), result, ticket->born(), now));
+        }
+        ticket->hand_over(std::move(born_leased), certain);
+    };
     if (tx == nullptr) {
-        ticket->hand_over(std::move(born_leased), true);
+        give();
     } else {
-        tx->after_commit([ticket, certain, given = std::move(born_leased)]() mutable {
-            ticket->hand_over(std::move(given), certain);
-        });
+        tx->after_commit(std::move(give));
     }
-    return results;
 }
 
 void Outbox::tell(std::span<const NewMessage> messages,
@@ -134,6 +143,25 @@ std::vector<EnqueueResult> Outbox::enqueue_all(std::span<const NewMessage> messa
         throw Error(ErrorKind::unavailable, "enqueue: stopped before anything was written");
     }
     return store_all(nullptr, messages);
+}
+
+MessageId Outbox::post(TxContext& tx, const NewMessage& message) const {
+    std::vector<NewMessage> prepared{prepare(message)};
+    if (!tx.reports_end() || !prepared.front().idempotency_key.empty())
+        return store_all(&tx, {&message, 1}).front().message_id;
+    const MessageId id = prepared.front().message_id;
+    const std::shared_ptr<HotPath> path = store().hot_path(queue());
+    const std::optional<BornLease> born = path != nullptr ? path->reserve(prepared) : std::nullopt;
+    const auto ticket = born ? std::make_shared<HotTicket>(path, *born) : nullptr;
+    const Posted posted = store().post(tx, prepared, born ? &*born : nullptr);
+    if (observer_ != nullptr)
+        tx.after_commit([this, prepared, posted] { tell(prepared, *posted); });
+    if (ticket != nullptr) {
+        hand_over_after(&tx, ticket, std::move(prepared), posted);
+    } else {
+        tx.after_commit([&store = store(), queue = queue()] { store.announce(queue); });
+    }
+    return id;
 }
 
 SqlStatement Outbox::statement(const NewMessage& message) const {

@@ -29,6 +29,10 @@ Store::Store(std::string id, const Limits& limits)
 
 Store::~Store() = default;
 
+Posted Store::post(TxContext& tx, std::span<const NewMessage> messages, const BornLease* born) {
+    return std::make_shared<const std::vector<EnqueueResult>>(enqueue(&tx, messages, born));
+}
+
 void Store::attach(Queue queue, std::shared_ptr<HotPath> path) {
     const base::MutexLock lock(listeners_->mutex);
     listeners_->hot_paths.at(place(queue)) = std::move(path);

@@ -64,6 +64,14 @@ public:
         run(Bracket::joined, calls, on_row);
     }
 
+    // As run() within the open transaction, but nobody waits for the answers: they may come with
+    // those of the next statement or of the commit, and so may an error. `on_row` is kept until
+    // then; what the calls point at is not. An engine without round trips to save runs them at
+    // once.
+    virtual void run_later(std::span<const Call> calls, OnRow on_row) {
+        run(Bracket::joined, calls, on_row);
+    }
+
     virtual void begin() = 0;
     virtual void commit() = 0;
     virtual void rollback() = 0;

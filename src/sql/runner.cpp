@@ -147,21 +147,39 @@ void Runner::repeat(const std::stop_token& stop, const Try& once) {
     }
 }
 
+void Runner::run_later(TxContext& tx, const Batch& batch, OnTaggedRow on_row) {
+    const std::vector<Call> calls = batch.calls();
+    std::vector<std::size_t> tags;
+    for (std::size_t call = 0; call < calls.size(); ++call) tags.push_back(batch.tag(call));
+    OnRow tagged = [tags = std::move(tags), on_row = std::move(on_row)](
+                       std::size_t call, const Row& row) { on_row(tags[call], row); };
+    if (Connection* const connection = connection_within(tx)) {
+        connection->run_later(calls, std::move(tagged));
+    } else {
+        ForeignConnection(tx, render_).run(Bracket::joined, calls, tagged);
+    }
+}
+
 void Runner::run_joined(TxContext& tx, std::span<const Call> calls, const OnRow& on_row) {
+    if (Connection* const connection = connection_within(tx)) {
+        connection->run(Bracket::joined, calls, on_row);
+    } else {
+        ForeignConnection(tx, render_).run(Bracket::joined, calls, on_row);
+    }
+}
+
+Connection* Runner::connection_within(TxContext& tx) const {
     if (!tx.in_transaction()) {
         throw Error(ErrorKind::misuse,
                     "the given connection has no open transaction; begin one first");
     }
     auto* const holder = dynamic_cast<ConnectionHolder*>(&tx);
-    if (holder == nullptr) {
-        ForeignConnection(tx, render_).run(Bracket::joined, calls, on_row);
-        return;
-    }
+    if (holder == nullptr) return nullptr;
     if (holder->origin() != nullptr && holder->origin() != origin_) {
         throw Error(ErrorKind::misuse,
                     fmt::format("{}: the transaction belongs to another store", peer_));
     }
-    holder->connection().run(Bracket::joined, calls, on_row);
+    return &holder->connection();
 }
 
 // Two units that collided must not come back at the same moment.

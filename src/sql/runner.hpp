@@ -57,6 +57,10 @@ public:
     void run_shared(TxContext* tx, const Batch& batch, const std::function<void()>& restart,
                     const OnTaggedRow& on_row);
 
+    // The same within `tx`, where nobody waits for the answers: `on_row`, and an error, may come
+    // with the next statement of the transaction or with its commit.
+    void run_later(TxContext& tx, const Batch& batch, OnTaggedRow on_row);
+
     std::unique_ptr<Transaction> begin();
 
 private:
@@ -65,6 +69,8 @@ private:
     void run_in_turn(Bracket bracket, std::span<const Call> calls, const OnRow& on_row,
                      const std::stop_token& stop);
     void run_joined(TxContext& tx, std::span<const Call> calls, const OnRow& on_row);
+    // The one of ours that `tx` stands on; nullptr: only the caller knows its connection.
+    Connection* connection_within(TxContext& tx) const;
     void pause_before_retry(std::uint32_t attempt, std::stop_token stop);
     [[noreturn]] void rethrow(const Error& error) const;
 

@@ -30,6 +30,8 @@ public:
 
     std::vector<EnqueueResult> enqueue(TxContext* tx, std::span<const NewMessage> messages,
                                        const BornLease* born) override;
+    Posted post(TxContext& tx, std::span<const NewMessage> messages,
+                const BornLease* born) override;
     SqlStatement enqueue_statement(const NewMessage& message) override;
 
     std::vector<ReceiveResult> receive(TxContext* tx, std::span<const ReceivedMessage> messages,

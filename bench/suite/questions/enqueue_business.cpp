@@ -39,12 +39,16 @@ Step borrowed(Floor& floor, int thread, const Ours& ours) {
     };
 }
 
-// Everything through a transaction that our store begins.
-Step in_transaction(const Ours& ours, int thread, const std::string& update_sql) {
-    return [&ours, thread, update_sql, message = sample_message()] {
+// Everything through a transaction that our store begins. `posted`: without waiting for the answer.
+Step in_transaction(const Ours& ours, int thread, const std::string& update_sql, bool posted) {
+    return [&ours, thread, update_sql, posted, message = sample_message()] {
         const auto tx = ours.store->begin();
         tx->execute({update_sql, {std::int64_t{thread}}});
-        ours.outbox.enqueue(*tx, message);
+        if (posted) {
+            ours.outbox.post(*tx, message);
+        } else {
+            ours.outbox.enqueue(*tx, message);
+        }
         tx->commit();
         return one;
     };
@@ -72,9 +76,14 @@ void compare(Bench& bench, Engine& engine, int writers) {
         comparison.variants.push_back(
             {"INSERT sent with COMMIT", Role::floor, hand(Message::with_commit)});
     }
-    comparison.variants.push_back({"enqueue, our transaction", Role::ours, load([&](int thread) {
-                                       return in_transaction(ours, thread, floor->update_sql());
-                                   })});
+    const auto in_ours = [&](bool posted) {
+        return load([&, posted](int thread) {
+            return in_transaction(ours, thread, floor->update_sql(), posted);
+        });
+    };
+    comparison.variants.push_back({"enqueue, our transaction", Role::ours, in_ours(false)});
+    if (floor->pipelines())
+        comparison.variants.push_back({"post, our transaction", Role::ours, in_ours(true)});
     comparison.variants.push_back(
         {"enqueue, borrowed connection", Role::ours,
          load([&](int thread) { return borrowed(*floor, thread, ours); })});

@@ -52,7 +52,15 @@ std::unique_ptr<OwnConnection> OwnConnection::open(const Conninfo& conninfo, boo
     return connection;
 }
 
+OwnConnection::OwnConnection(PGconn* connection, bool pooled)
+    : connection_(connection), pooled_(pooled) {}
+
 OwnConnection::~OwnConnection() = default;
+
+std::unique_ptr<Pipeline> OwnConnection::take_pipeline() {
+    if (waiting_) return std::move(waiting_);
+    return std::make_unique<Pipeline>(*this);
+}
 
 void OwnConnection::run(sql::Bracket bracket, std::span<const sql::Call> calls,
                         const sql::OnRow& on_row) {
@@ -70,20 +78,35 @@ void OwnConnection::exchange(sql::Bracket bracket, std::span<const sql::Call> ca
     const bool own = bracket == sql::Bracket::transaction;
     const bool explicit_transaction = own && calls.size() > 1;
     try {
-        Pipeline pipeline(*this, on_row);
+        const std::unique_ptr<Pipeline> pipeline = take_pipeline();
         if (explicit_transaction || std::exchange(begins_, false))
-            pipeline.send_command(begin_statement);
+            pipeline->send_command(begin_statement);
         for (std::size_t i = 0; i < calls.size(); ++i) {
-            pipeline.send(i, calls[i]);
-            if (bracket == sql::Bracket::separate) pipeline.send_sync(true);
+            pipeline->send(i, calls[i], on_row);
+            if (bracket == sql::Bracket::separate) pipeline->send_sync(true);
         }
-        if (explicit_transaction) pipeline.send_commit();
-        if (bracket != sql::Bracket::separate) pipeline.send_sync(own);
-        pipeline.finish();
+        if (explicit_transaction) pipeline->send_commit();
+        if (bracket != sql::Bracket::separate) pipeline->send_sync(own);
+        pipeline->finish();
     } catch (...) {
         if (explicit_transaction && !broken_ && in_transaction()) rollback();
         throw;
     }
+}
+
+void OwnConnection::run_later(std::span<const sql::Call> calls, sql::OnRow on_row) {
+    std::unique_ptr<Pipeline> pipeline = take_pipeline();
+    if (std::exchange(begins_, false)) pipeline->send_command(begin_statement);
+    const sql::OnRow& kept = pipeline->keep(std::move(on_row));
+    for (std::size_t i = 0; i < calls.size(); ++i) pipeline->send(i, calls[i], kept);
+    waiting_ = std::move(pipeline);
+}
+
+void OwnConnection::run_waiting() {
+    if (!waiting_) return;
+    const std::unique_ptr<Pipeline> pipeline = std::move(waiting_);
+    pipeline->send_sync(false);
+    pipeline->finish();
 }
 
 Result OwnConnection::simple(const char* sql, ErrorKind when_broken) {
@@ -96,12 +119,19 @@ Result OwnConnection::simple(const char* sql, ErrorKind when_broken) {
 void OwnConnection::begin() { begins_ = true; }
 
 PGconn* OwnConnection::handle() {
+    run_waiting();
     if (std::exchange(begins_, false)) simple(begin_statement, ErrorKind::unavailable);
     return native();
 }
 
 void OwnConnection::commit() {
     if (std::exchange(begins_, false)) return;
+    if (waiting_) {
+        const std::unique_ptr<Pipeline> pipeline = std::move(waiting_);
+        pipeline->send_commit();
+        pipeline->send_sync(false);
+        return pipeline->finish();
+    }
     const Result result = [this] {
         try {
             return simple("COMMIT", ErrorKind::outcome_unknown);
@@ -118,11 +148,15 @@ void OwnConnection::commit() {
 }
 
 void OwnConnection::rollback() {
+    try {
+        run_waiting();
+    } catch (const Error&) {  // NOLINT(bugprone-empty-catch): all of it is undone
+    }
     if (!std::exchange(begins_, false)) simple("ROLLBACK", ErrorKind::unavailable);
 }
 
 bool OwnConnection::in_transaction() const {
-    if (begins_) return true;
+    if (begins_ || waiting_) return true;
     const PGTransactionStatusType status = PQtransactionStatus(connection_.get());
     return status == PQTRANS_INTRANS || status == PQTRANS_INERROR || status == PQTRANS_ACTIVE;
 }
@@ -130,13 +164,12 @@ bool OwnConnection::in_transaction() const {
 SqlRows OwnConnection::execute(const SqlStatement& statement) {
     // What it refuses is refused before anything is sent.
     const ParamList params(statement.params);
-    const sql::OnRow no_calls;
-    Pipeline pipeline(*this, no_calls);
-    if (std::exchange(begins_, false)) pipeline.send_command(begin_statement);
-    pipeline.send(statement.sql, params);
-    pipeline.send_sync(false);
-    pipeline.finish();
-    return pipeline.take_rows();
+    const std::unique_ptr<Pipeline> pipeline = take_pipeline();
+    if (std::exchange(begins_, false)) pipeline->send_command(begin_statement);
+    pipeline->send(statement.sql, params);
+    pipeline->send_sync(false);
+    pipeline->finish();
+    return pipeline->take_rows();
 }
 
 void OwnConnection::execute_script(const std::string& script) {

@@ -35,8 +35,7 @@ void require_idle(const PGconn* connection) {
 
 }  // namespace
 
-Pipeline::Pipeline(OwnConnection& owner, const sql::OnRow& on_row)
-    : owner_(owner), connection_(owner.native()), on_row_(on_row) {
+Pipeline::Pipeline(OwnConnection& owner) : owner_(owner), connection_(owner.native()) {
     require_idle(connection_);
     if (PQenterPipelineMode(connection_) != 1) {
         owner_.broken_ = true;
@@ -70,13 +69,13 @@ const std::string* Pipeline::prepare(const std::string& sql, bool of_user) {
     return name;
 }
 
-void Pipeline::send(std::size_t index, const sql::Call& call) {
+void Pipeline::send(std::size_t index, const sql::Call& call, const sql::OnRow& on_row) {
     const std::string& sql = call.statement->sql;
     const ParamList params(call);
     const std::string* name = owner_.prepared_.find(sql);
     if (name == nullptr && !owner_.pooled_) name = prepare(sql, false);
     send(sql, name, params, binary_results);
-    steps_.push_back({.kind = Kind::call, .call = index});
+    steps_.push_back({.kind = Kind::call, .call = index, .on_row = &on_row});
 }
 
 void Pipeline::send(const std::string& sql, const ParamList& params) {
@@ -148,7 +147,7 @@ void Pipeline::handle(const Step& step, PGresult& result) {
     switch (PQresultStatus(&result)) {
         case PGRES_TUPLES_OK:
         case PGRES_SINGLE_TUPLE:
-            if (step.kind == Kind::call && !error_) give_rows(step.call, result);
+            if (step.kind == Kind::call && !error_) give_rows(step, result);
             if (step.kind == Kind::statement) rows_ = text_rows(result);
             return;
         case PGRES_EMPTY_QUERY:
@@ -187,9 +186,10 @@ void Pipeline::handle(const Step& step, PGresult& result) {
     if (!step.of_user && names_are_stale(sqlstate_of(&result))) owner_.broken_ = true;
 }
 
-void Pipeline::give_rows(std::size_t call, const PGresult& result) {
+void Pipeline::give_rows(const Step& step, const PGresult& result) {
     try {
-        for (int row = 0; row < PQntuples(&result); ++row) on_row_(call, ResultRow(result, row));
+        for (int row = 0; row < PQntuples(&result); ++row)
+            (*step.on_row)(step.call, ResultRow(result, row));
     } catch (...) {
         note(std::current_exception());
     }

@@ -1,5 +1,7 @@
 // Pipeline: one exchange with the server: everything is sent, then everything is read.
 //
+// It may be kept open between two statements: what was sent then travels with the next.
+//
 // While much is sent, what the server already answers is taken in, so that neither side waits for
 // the other with full buffers. Errors are kept until the exchange has ended; then the first is
 // thrown.
@@ -7,6 +9,7 @@
 
 #include <libpq-fe.h>
 
+#include <deque>
 #include <exception>
 #include <string>
 #include <utility>
@@ -21,7 +24,7 @@ class Pipeline {
 public:
     // Enters pipeline mode; the destructor leaves it. Throws Error{misuse} when the user has left
     // something unfinished on the connection.
-    Pipeline(OwnConnection& owner, const sql::OnRow& on_row);
+    explicit Pipeline(OwnConnection& owner);
     ~Pipeline();
     Pipeline(const Pipeline&) = delete;
     Pipeline& operator=(const Pipeline&) = delete;
@@ -29,12 +32,16 @@ public:
     void send_command(const char* sql);
     // As send_command; from here on a lost connection leaves the outcome open.
     void send_commit();
-    void send(std::size_t index, const sql::Call& call);
+    // `on_row` must outlive the pipeline; see keep().
+    void send(std::size_t index, const sql::Call& call, const sql::OnRow& on_row);
     // A statement of the user with its parameters; see take_rows().
     void send(const std::string& sql, const ParamList& params);
     // Ends a unit that succeeds or fails as a whole. `commits`: the server commits an implicit
     // transaction here.
     void send_sync(bool commits);
+
+    // For calls whose answers are read when their caller is gone.
+    const sql::OnRow& keep(sql::OnRow on_row) { return kept_.emplace_back(std::move(on_row)); }
 
     // Reads all answers, then throws the first error.
     void finish();
@@ -47,7 +54,8 @@ private:
     struct Step {
         Kind kind;
         std::size_t call = 0;
-        const std::string* sql = nullptr;  // prepare, statement: its text
+        const sql::OnRow* on_row = nullptr;  // call
+        const std::string* sql = nullptr;    // prepare, statement: its text
         bool of_user = false;
     };
 
@@ -58,13 +66,13 @@ private:
     const std::string* prepare(const std::string& sql, bool of_user);
     void read(const Step& step);
     void handle(const Step& step, PGresult& result);
-    void give_rows(std::size_t call, const PGresult& result);
+    void give_rows(const Step& step, const PGresult& result);
     void note(std::exception_ptr error);
     [[noreturn]] void throw_broken();
 
     OwnConnection& owner_;
     PGconn* const connection_;
-    const sql::OnRow& on_row_;
+    std::deque<sql::OnRow> kept_;  // they are pointed at
     std::vector<Step> steps_;
     SqlRows rows_;
     std::size_t unsent_ = 0;  // bytes of parameters since the last flush
