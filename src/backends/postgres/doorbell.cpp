@@ -110,9 +110,8 @@ Ringer::Ringer(Conninfo conninfo, const std::string& channel, const DoorbellLimi
     : limits_(limits),
       conninfo_(std::move(conninfo)),
       // The server writes a commit record for a notification and would wait for its flush first.
-      statement_(fmt::format("SELECT pg_catalog.set_config('synchronous_commit', 'off', true), "
-                             "pg_catalog.pg_notify('{}', '')",
-                             channel)) {}
+      // Two commands in one message are one transaction, and commands need no plan.
+      statement_(fmt::format("SET LOCAL synchronous_commit = off; NOTIFY {}", channel)) {}
 
 void Ringer::ring() noexcept {
     // Another thread rings, perhaps while it connects: nobody waits for it.

@@ -120,7 +120,7 @@ TEST_F(PostgresDoorbell, ARingerThatWasCutOffRingsAgain) {
     const auto ours = store->doorbell(Queue::outbox);
     EXPECT_TRUE(heard_after_rings(*ours, *theirs));
     hear_all(*theirs);
-    end_connection("%pg_notify%");
+    end_connection("%NOTIFY postroom%");
     std::this_thread::sleep_for(postgres::DoorbellLimits{}.connect_interval);
     EXPECT_TRUE(heard_after_rings(*ours, *theirs));
 }

@@ -104,12 +104,14 @@ DECLARE
     -- come in late.
     slack CONSTANT bigint := 100;
     by_age CONSTANT boolean := in_turn % 4 = 3;
+    now_ms CONSTANT bigint := (extract(epoch FROM clock_timestamp()) * 1000)::bigint;
     found record;
     at timestamptz;
     until timestamptz;
     mark bigint;
     old_mark bigint;
     room bigint := in_batch;
+    any_urgent boolean;
     first_due timestamptz;
     any_ordered boolean;
     mark_holds boolean;
@@ -137,7 +139,13 @@ BEGIN
         RAISE EXCEPTION 'a claim must be a transaction of its own: it would keep all other claims waiting'
             USING ERRCODE = 'active_sql_transaction';
     END IF;
-    found := {look}(greatest(in_batch, 100));
+    -- Asked here too, because the call costs more than the answer, which mostly is no.
+    SELECT NULL::bigint AS lower_to, NULL::bigint AS raise_to, false AS leases, NULL::bigint AS full_until INTO found;
+    IF least(pg_sequence_last_value('{look_at}'), pg_sequence_last_value('{lease_due}')) BETWEEN now_ms + 1 AND now_ms + 30000 THEN
+        NULL;
+    ELSE
+        found := {look}(greatest(in_batch, 100));
+    END IF;
 
     -- All of it local to this transaction, which is the claim's own. A claim that a crash undoes was no claim. Nobody may
     -- sit on the claim lock: a session that goes idle with it is ended. A statement of its own: those below must see
@@ -159,7 +167,21 @@ BEGIN
         mark := found.raise_to;
     END IF;
 
-    IF NOT by_age THEN
+    -- Asked at once, because a statement costs more than its answer, which mostly is no: whether anything is urgent, due or
+    -- has its turn, and whether the rule holds that nothing is leased from the mark on.
+    SELECT (SELECT v.seq FROM {live} v WHERE v.priority > 0 AND v.born_until IS NULL
+             ORDER BY v.priority DESC, v.seq LIMIT 1) IS NOT NULL,
+           (SELECT w.available_at FROM {waiting} w
+             WHERE w.state = 0 AND w.priority >= 0 AND w.ordering_key IS NULL AND w.available_at <= at
+             ORDER BY w.available_at, w.seq LIMIT 1),
+           (SELECT t.id FROM {turn} t ORDER BY t.id LIMIT 1) IS NOT NULL
+           OR (SELECT w.seq FROM {waiting} w
+                WHERE w.state = 0 AND w.ordering_key IS NOT NULL AND NOT w.behind AND w.available_at <= at
+                ORDER BY w.available_at, w.seq LIMIT 1) IS NOT NULL,
+           NOT {locks_rows}() AND (SELECT l.seq FROM {lease} l WHERE l.seq >= mark ORDER BY l.seq LIMIT 1) IS NULL
+      INTO any_urgent, first_due, any_ordered, mark_holds;
+
+    IF any_urgent AND NOT by_age THEN
         INSERT INTO {lease} (seq, lease_id, locked_until, owner)
         SELECT u.seq, in_lease_id, until, in_owner
           FROM (SELECT v.seq FROM {live} v
@@ -168,19 +190,8 @@ BEGIN
                  ORDER BY v.priority DESC, v.seq LIMIT room FOR UPDATE SKIP LOCKED) u;
         GET DIAGNOSTICS taken = ROW_COUNT;
         room := room - taken;
+        mark_holds := mark_holds AND taken = 0;
     END IF;
-
-    -- Asked at once, because a statement costs more than its answer, which mostly is no: whether anything is due or has
-    -- its turn, and whether the rule holds that nothing is leased from the mark on.
-    SELECT (SELECT w.available_at FROM {waiting} w
-             WHERE w.state = 0 AND w.priority >= 0 AND w.ordering_key IS NULL AND w.available_at <= at
-             ORDER BY w.available_at, w.seq LIMIT 1),
-           (SELECT t.id FROM {turn} t ORDER BY t.id LIMIT 1) IS NOT NULL
-           OR (SELECT w.seq FROM {waiting} w
-                WHERE w.state = 0 AND w.ordering_key IS NOT NULL AND NOT w.behind AND w.available_at <= at
-                ORDER BY w.available_at, w.seq LIMIT 1) IS NOT NULL,
-           NOT {locks_rows}() AND (SELECT l.seq FROM {lease} l WHERE l.seq >= mark ORDER BY l.seq LIMIT 1) IS NULL
-      INTO first_due, any_ordered, mark_holds;
 
     -- Due and fresh messages share what is left; the odd one goes to either in turn.
     IF first_due IS NOT NULL THEN
@@ -212,21 +223,12 @@ BEGIN
                         WHERE v.seq >= low_end AND v.born_until IS NULL
                           AND (SELECT l.seq FROM {lease} l WHERE l.seq = v.seq) IS NULL
                         ORDER BY v.seq LIMIT share FOR UPDATE SKIP LOCKED);
-    ELSIF mark_holds THEN
-        -- From the mark on no row's lease need be looked for. Below it they are few.
-        fresh := ARRAY(SELECT v.seq FROM {live} v
-                        WHERE v.seq >= low_end AND v.seq < mark AND v.born_until IS NULL
-                          AND v.seq <> ALL (ARRAY(SELECT l.seq FROM {lease} l WHERE l.seq >= low_end AND l.seq < mark))
-                        ORDER BY v.seq LIMIT share);
-        share := share - cardinality(fresh);
-        IF share > 0 THEN
-            fresh := fresh || ARRAY(SELECT v.seq FROM {live} v WHERE v.seq >= mark AND v.born_until IS NULL
-                                     ORDER BY v.seq LIMIT share);
-        END IF;
     ELSE
+        -- As long as that rule holds, no row's lease need be looked for from the mark on.
         fresh := ARRAY(SELECT v.seq FROM {live} v
                         WHERE v.seq >= low_end AND v.born_until IS NULL
-                          AND (SELECT l.seq FROM {lease} l WHERE l.seq = v.seq) IS NULL
+                          AND ((mark_holds AND v.seq >= mark)
+                               OR (SELECT l.seq FROM {lease} l WHERE l.seq = v.seq) IS NULL)
                         ORDER BY v.seq LIMIT share);
     END IF;
     -- Of what waited, those with an ordering key and those without share likewise.
