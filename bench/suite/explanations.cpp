@@ -43,9 +43,8 @@ constexpr std::array explanations{
         "hot_single", "postgresql", "enqueue to ack",
         "the floor ends with the INSERT; ours also wakes a worker, delivers, and deletes what "
         "was delivered, some at a time: 40 us more of the client, half of them in the "
-        "kernel (2.7 calls of futex), and about 30 of the server for the second index of "
-        "a row that is born leased and for the acknowledgement. That index and the lease "
-        "itself are 100 of the WAL's bytes"},
+        "kernel (2.7 calls of futex), and about 30 of the server for the acknowledgement and for "
+        "sharing the processors with all that"},
     Explanation{"hot_bulk", "postgresql", "enqueue_all to ack",
                 "half of the floor's server time, but the enqueuing thread, the worker and the "
                 "settles share two processors with the server"},

@@ -36,7 +36,8 @@ struct OutboxOptions {
     bool require_transaction = false;
     const Clock* clock =
         nullptr;  // of generated message ids; nullptr: the system's. Must outlive the outbox
-    Observer* observer = nullptr;  // hears of each message enqueued. Must outlive the outbox
+    // Hears of each message enqueued. Must outlive the outbox, and the transactions it posted in.
+    Observer* observer = nullptr;
 };
 
 class HotTicket;
@@ -65,9 +66,9 @@ public:
 
     // As enqueue() for those who do not need the answer: on PostgreSQL the INSERT travels with the
     // next statement of `tx`, or with its COMMIT, which saves a round trip. What the database
-    // refuses is thrown there, and the transaction can only be rolled back. Returns the message id.
-    // Waits like enqueue() for a message with an idempotency key or an id of yours, and in a
-    // transaction that does not report its end.
+    // refuses is thrown there, and the transaction can only be rolled back, or to a savepoint.
+    // Returns the message id. Waits like enqueue() for a message with an idempotency key or an id
+    // of yours, for a large one, and in a transaction that does not report its end.
     MessageId post(TxContext& tx, const NewMessage& message) const;
 
     // A typed message; `like` carries whatever else is wanted.
@@ -119,7 +120,6 @@ private:
                          std::vector<NewMessage> messages, Posted results) const;
     std::vector<EnqueueResult> store_cold(TxContext* tx,
                                           std::span<const NewMessage> messages) const;
-    void tell(std::span<const NewMessage> messages, std::span<const EnqueueResult> results) const;
 
     const bool require_transaction_;
     Observer* const observer_;

@@ -39,6 +39,7 @@ struct EnqueueResult {
 };
 
 // What became of messages that were posted: to be read when their transaction has committed.
+// Without an id: the database refused it, and a savepoint took that back.
 using Posted = std::shared_ptr<const std::vector<EnqueueResult>>;
 
 // A lease that a message carries from its birth: the writer delivers it itself, without a claim.

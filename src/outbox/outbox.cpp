@@ -10,6 +10,32 @@
 
 namespace postroom {
 
+namespace {
+
+// A commit may come when the outbox is gone.
+void tell(Observer* observer, const Store& store, std::span<const NewMessage> messages,
+          std::span<const EnqueueResult> results) {
+    if (observer == nullptr) return;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+        if (results[i].id == WorkItemId{}) continue;
+        Message message;
+        message.id = results[i].id;
+        message.message_id = results[i].message_id;
+        message.topic = messages[i].topic.str();
+        message.correlation_id = messages[i].correlation_id;
+        message.tenant_id = messages[i].tenant_id;
+        message.idempotency_key = messages[i].idempotency_key;
+        observer->observe(
+            {.kind = results[i].already_existed ? EventKind::duplicate : EventKind::enqueued,
+             .queue = Queue::outbox,
+             .store = store.id(),
+             .message = &message,
+             .count = 1});
+    }
+}
+
+}  // namespace
+
 // Where message ids come from.
 struct Outbox::Ids {
     Ids(const Clock* given, Random& random)
@@ -61,7 +87,7 @@ std::vector<EnqueueResult> Outbox::store_all(TxContext* tx,
 std::vector<EnqueueResult> Outbox::store_cold(TxContext* tx,
                                               std::span<const NewMessage> messages) const {
     const std::vector<EnqueueResult> results = store().enqueue(tx, messages);
-    tell(messages, results);
+    tell(observer_, store(), messages, results);
     if (tx == nullptr) {
         store().announce(queue());
     } else if (tx->reports_end()) {
@@ -76,7 +102,7 @@ std::vector<EnqueueResult> Outbox::store_hot(TxContext* tx, std::vector<NewMessa
     auto ticket = std::make_shared<HotTicket>(std::move(path), born);
     auto results =
         std::make_shared<const std::vector<EnqueueResult>>(store().enqueue(tx, messages, &born));
-    tell(messages, *results);
+    tell(observer_, store(), messages, *results);
     hand_over_after(tx, std::move(ticket), std::move(messages), results);
     return *results;
 }
@@ -92,35 +118,16 @@ void Outbox::hand_over_after(TxContext* tx, std::shared_ptr<HotTicket> ticket,
         born_leased.reserve(messages.size());
         for (std::size_t i = 0; i < messages.size(); ++i) {
             const EnqueueResult& result = results->at(i);
+            if (result.id == WorkItemId{}) continue;
             certain = certain && result.top_level;
             born_leased.push_back(as_stored(std::move(messages[i]), result, ticket->born(), now));
         }
-        ticket->hand_over(std::move(born_leased), certain);
+        if (!born_leased.empty()) ticket->hand_over(std::move(born_leased), certain);
     };
     if (tx == nullptr) {
         give();
     } else {
         tx->after_commit(std::move(give));
-    }
-}
-
-void Outbox::tell(std::span<const NewMessage> messages,
-                  std::span<const EnqueueResult> results) const {
-    if (observer_ == nullptr) return;
-    for (std::size_t i = 0; i < results.size(); ++i) {
-        Message message;
-        message.id = results[i].id;
-        message.message_id = results[i].message_id;
-        message.topic = messages[i].topic.str();
-        message.correlation_id = messages[i].correlation_id;
-        message.tenant_id = messages[i].tenant_id;
-        message.idempotency_key = messages[i].idempotency_key;
-        observer_->observe(
-            {.kind = results[i].already_existed ? EventKind::duplicate : EventKind::enqueued,
-             .queue = queue(),
-             .store = store().id(),
-             .message = &message,
-             .count = 1});
     }
 }
 
@@ -155,7 +162,9 @@ MessageId Outbox::post(TxContext& tx, const NewMessage& message) const {
     const auto ticket = born ? std::make_shared<HotTicket>(path, *born) : nullptr;
     const Posted posted = store().post(tx, prepared, born ? &*born : nullptr);
     if (observer_ != nullptr)
-        tx.after_commit([this, prepared, posted] { tell(prepared, *posted); });
+        tx.after_commit([observer = observer_, &store = store(), prepared, posted] {
+            tell(observer, store, prepared, *posted);
+        });
     if (ticket != nullptr) {
         hand_over_after(&tx, ticket, std::move(prepared), posted);
     } else {

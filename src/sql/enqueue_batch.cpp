@@ -49,6 +49,7 @@ EnqueueBatch::EnqueueBatch(const CompiledDialect& units, std::span<const NewMess
         if (born != nullptr) require_bearable(messages[i]);
         rows_.push_back(outbox_row(messages[i], random));
         results_[i].message_id = messages[i].message_id;
+        results_[i].top_level = false;  // nor is it there at all, before the database says so
     }
     for (const std::size_t i : special_rows(messages))
         set_message(statements_.add(units.enqueue, plain_tag + 1 + i), rows_[i]);

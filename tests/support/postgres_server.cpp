@@ -87,10 +87,22 @@ SqlRows run(PGconn& connection, const std::string& sql) {
     return rows;
 }
 
+// Of a thread, by address. A database that lives as long as the program is dropped when they are
+// gone: what tells that is never destroyed.
+struct Connections {
+    ~Connections() { gone = true; }
+
+    static thread_local bool gone;
+    std::map<std::string, Connection> by_url{};
+};
+thread_local bool Connections::gone = false;
+
 // A connection to the database postgres of each server, kept for all tests of this thread: there
 // are some statements for each test, and a connection costs more than most of them.
 SqlRows administer(const std::string& url, const std::string& sql) {
-    thread_local std::map<std::string, Connection> connections;
+    if (Connections::gone) return run(*connect(url), sql);
+    thread_local Connections of_thread;
+    std::map<std::string, Connection>& connections = of_thread.by_url;
     const auto kept = connections.find(url);
     if (kept != connections.end() && PQstatus(kept->second.get()) == CONNECTION_OK) {
         try {

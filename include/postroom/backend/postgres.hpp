@@ -22,7 +22,8 @@ std::unique_ptr<Store> open_url(const std::string& url, const OpenOptions& optio
 std::unique_ptr<Schema> open_schema_url(const std::string& url, const OpenOptions& options);
 
 // The connection of a transaction that a PostgreSQL store began. Throws Error{misuse} for any
-// other. Commit and roll back through the Transaction, not through the handle.
+// other. Commit and roll back through the Transaction, not through the handle. Ask for it again
+// after each Outbox::post(), which leaves something to be sent with the next statement.
 pg_conn* handle(Transaction& tx);
 
 // Your own connection, with your own BEGIN and COMMIT. We run our statements on it and nothing

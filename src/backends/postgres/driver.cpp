@@ -15,6 +15,8 @@ namespace postroom::postgres {
 namespace {
 
 constexpr int version_min = 150000;
+// Bytes that may wait for the next statement: libpq sends from 8 KiB on.
+constexpr std::size_t later_max = 6'000;
 constexpr const char* begin_statement = "BEGIN ISOLATION LEVEL READ COMMITTED";
 
 bool succeeded(const PGresult* result) {
@@ -100,6 +102,8 @@ void OwnConnection::run_later(std::span<const sql::Call> calls, sql::OnRow on_ro
     const sql::OnRow& kept = pipeline->keep(std::move(on_row));
     for (std::size_t i = 0; i < calls.size(); ++i) pipeline->send(i, calls[i], kept);
     waiting_ = std::move(pipeline);
+    // What is on its way without an end keeps the server busy, and its time-outs from ending it.
+    if (waiting_->size() > later_max) run_waiting();
 }
 
 void OwnConnection::run_waiting() {
@@ -130,7 +134,13 @@ void OwnConnection::commit() {
         const std::unique_ptr<Pipeline> pipeline = std::move(waiting_);
         pipeline->send_commit();
         pipeline->send_sync(false);
-        return pipeline->finish();
+        try {
+            return pipeline->finish();
+        } catch (...) {
+            // Nobody took an answer; the commit stands.
+            if (!pipeline->committed()) throw;
+            return;
+        }
     }
     const Result result = [this] {
         try {

@@ -94,6 +94,7 @@ void Pipeline::send(const std::string& sql, const std::string* name, const Param
         require(PQsendQueryParams(connection_, sql.c_str(), params.count(), nullptr,
                                   params.values(), params.lengths(), params.formats(), format));
     }
+    size_ += sql.size() + params.size();
     unsent_ += sql.size() + params.size();
     if (unsent_ >= flush_size) flush();
 }
@@ -157,7 +158,9 @@ void Pipeline::handle(const Step& step, PGresult& result) {
                 owner_.prepared_.find(*step.sql) == nullptr)
                 owner_.prepared_.ran(*step.sql);
             // A transaction that failed earlier answers a commit with a rollback.
-            if (step.kind == Kind::commit && std::strcmp(PQcmdStatus(&result), "COMMIT") != 0) {
+            if (step.kind != Kind::commit) return;
+            committed_ = std::strcmp(PQcmdStatus(&result), "COMMIT") == 0;
+            if (!committed_) {
                 note(std::make_exception_ptr(
                     Error(ErrorKind::rejected, "the transaction had failed and was rolled back")));
             }

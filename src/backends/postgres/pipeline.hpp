@@ -43,6 +43,11 @@ public:
     // For calls whose answers are read when their caller is gone.
     const sql::OnRow& keep(sql::OnRow on_row) { return kept_.emplace_back(std::move(on_row)); }
 
+    // Bytes of all statements so far.
+    std::size_t size() const { return size_; }
+    // The COMMIT of this pipeline has been answered.
+    bool committed() const { return committed_; }
+
     // Reads all answers, then throws the first error.
     void finish();
 
@@ -75,8 +80,10 @@ private:
     std::deque<sql::OnRow> kept_;  // they are pointed at
     std::vector<Step> steps_;
     SqlRows rows_;
-    std::size_t unsent_ = 0;  // bytes of parameters since the last flush
+    std::size_t size_ = 0;
+    std::size_t unsent_ = 0;  // since the last flush
     bool commit_sent_ = false;
+    bool committed_ = false;
     std::exception_ptr error_;
 };
 

@@ -3,10 +3,14 @@
 #include <gtest/gtest.h>
 #include <libpq-fe.h>
 
+#include <mutex>
+
 #include "postroom/backend/postgres.hpp"
+#include "postroom/dispatcher.hpp"
 #include "postroom/error.hpp"
 #include "postroom/outbox.hpp"
 #include "support/postgres_server.hpp"
+#include "support/wait_until.hpp"
 
 namespace postroom::test::post_test {
 namespace {
@@ -101,6 +105,49 @@ TEST_F(PostgresPost, ASavepointSurvivesWhatTheDatabaseRefusesBehindIt) {
     EXPECT_EQ(live(), "2");
 }
 
+// It was given room in the hot queue, and its transaction commits without it.
+TEST_F(PostgresPost, WhatTheDatabaseRefusedBehindASavepointIsNeverHandedOver) {
+    std::mutex mutex;
+    std::vector<std::string> delivered;
+    Dispatcher dispatcher(*store, {.poll_interval_max = std::chrono::hours{1}});
+    for (const char* const topic : {"good", "bad"}) {
+        dispatcher.on(topic, [&](const Message& message) {
+            const std::lock_guard lock(mutex);
+            delivered.push_back(message.topic);
+        });
+    }
+    dispatcher.start();
+    {
+        const Outbox outbox(*store);
+        const auto tx = store->begin();
+        tx->execute({"SAVEPOINT s", {}});
+        outbox.post(*tx, bad);
+        outbox.post(*tx, good);
+        EXPECT_EQ(kind([&] { tx->execute({"SELECT 1", {}}); }), ErrorKind::rejected);
+        tx->execute({"ROLLBACK TO SAVEPOINT s", {}});
+        outbox.post(*tx, good);
+        tx->commit();
+    }
+    EXPECT_TRUE(wait_until([&] { return live() == "0"; }, std::chrono::seconds{60},
+                           std::chrono::milliseconds{1}));
+    EXPECT_EQ(dispatcher.status().hot_depth, 0U);
+    dispatcher.close();
+    EXPECT_THAT(delivered, testing::ElementsAre("good"));
+}
+
+TEST_F(PostgresPost, AnOutboxNeedNotOutliveTheTransactionItPostedIn) {
+    struct Count final : Observer {
+        void observe(const Event& event) noexcept override {
+            count += event.kind == EventKind::enqueued;
+        }
+        int count = 0;
+    } heard;
+    const auto tx = store->begin();
+    Outbox(*store, {.observer = &heard}).post(*tx, good);
+    tx->commit();
+    EXPECT_EQ(heard.count, 1);
+}
+
 TEST_F(PostgresPost, TheHandleFindsWhatWasPosted) {
     const Outbox outbox(*store);
     const auto tx = store->begin();
@@ -119,14 +166,29 @@ TEST_F(PostgresPost, TheHandleFindsWhatWasPosted) {
     EXPECT_EQ(kind([&] { postgres::handle(*failing); }), ErrorKind::rejected);
 }
 
-// Far more than fits into the buffers on the way.
-TEST_F(PostgresPost, ManyLargeOnesAreTakenInWhileTheyAreSent) {
+// libpq would send the first part of them, and the server would wait for the rest.
+TEST_F(PostgresPost, LargeOnesAndManySmallOnesDoNotWait) {
     const Outbox outbox(*store);
     const auto tx = store->begin();
+    const auto busy = [&] {
+        return database.psql(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> "
+            "pg_backend_pid() AND state <> 'idle in transaction' AND query LIKE '%outbox_live%'");
+    };
+    for (const std::size_t size : {7'000U, 70'000U, 1'000'000U}) {
+        outbox.post(*tx, {.topic = "large", .payload = std::string(size, 'x')});
+        EXPECT_EQ(busy(), (SqlRows{{"0"}}));
+    }
+    for (int i = 0; i < 100; ++i) outbox.post(*tx, good);
+    EXPECT_EQ(kind([&] { outbox.post(*tx, {.topic = "bad", .payload = std::string(7'000, 'x')}); }),
+              ErrorKind::rejected);
+    tx->rollback();
+    const auto kept = store->begin();
+    for (int i = 0; i < 100; ++i) outbox.post(*kept, good);
     for (int i = 0; i < 40; ++i)
-        outbox.post(*tx, {.topic = "large", .payload = std::string(1'000'000, 'x')});
-    tx->commit();
-    EXPECT_EQ(live(), "40");
+        outbox.post(*kept, {.topic = "large", .payload = std::string(1'000'000, 'x')});
+    kept->commit();
+    EXPECT_EQ(live(), "140");
 }
 
 TEST_F(PostgresPost, GoesThroughAPooler) {

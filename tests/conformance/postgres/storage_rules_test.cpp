@@ -329,6 +329,38 @@ TEST_F(StorageRule, TheMarkFollowsTrafficThatIsBornLeased) {
         30s, 50ms));
 }
 
+// They have no index: each look walks a piece of the way, whatever else lies there and is not
+// claimed.
+TEST_F(StorageRule, ABornLeaseThatRanOutIsFoundBetweenThousandsOfOtherMessages) {
+    const auto is_taken_back = [&] {
+        claim(1);
+        return database.psql("SELECT lost_count FROM infra.outbox_waiting") == SqlRows{{"1"}};
+    };
+    for (const bool after_a_walk : {false, true}) {
+        put(1500);
+        const BornLease born{
+            .owner = OwnerToken::generate(), .lease_id = LeaseId(77), .lease = 1ms};
+        if (after_a_walk) {
+            // The mark has come to the end meanwhile, and stays below what is not final.
+            EXPECT_TRUE(wait_until(
+                [&] {
+                    claim(1);
+                    return database.psql("SELECT last_value > 4000 FROM infra.outbox_born_mark") ==
+                           SqlRows{{"t"}};
+                },
+                60s, 5ms));
+        }
+        put(1, &born);
+        put(1500);
+        EXPECT_TRUE(wait_until(is_taken_back, 60s, 5ms));
+        database.psql("DELETE FROM infra.outbox_waiting");
+    }
+    const BornLease born{.owner = OwnerToken::generate(), .lease_id = LeaseId(78), .lease = 1ms};
+    put(1, &born);
+    std::this_thread::sleep_for(5ms);
+    EXPECT_EQ(store->reap(Queue::outbox, 10), 1U);
+}
+
 // A message stays in live while it is held, with the lease that it was born with.
 TEST_F(StorageRule, AStaleBornLeaseSettlesNothingThatIsHeld) {
     for (const char* const keep : {"true", "false"}) {

@@ -25,8 +25,8 @@ BEGIN
         headers, payload)
     SELECT g.seq, g.nonce, g.created_at, coalesce(in_available_at, g.due_time, g.created_at), g.occurred_at, g.due_time, g.expires_at, g.priority,
            g.max_attempts, in_retries, in_losses, in_state, g.message_id, g.topic, g.tenant_id,
-           g.correlation_id, g.idempotency_key, g.aggregate_type, g.aggregate_id, g.ordering_key, g.source,
-           g.hash, g.content_type, in_reason, in_error, g.headers, g.payload
+           g.correlation_id, g.idempotency_key, coalesce(g.aggregate_type, '__GLOBAL__'), g.aggregate_id, g.ordering_key,
+           g.source, g.hash, coalesce(g.content_type, 'application/json'), in_reason, in_error, g.headers, g.payload
       FROM gone g;
     GET DIAGNOSTICS moved = ROW_COUNT;
     RETURN moved;
@@ -82,8 +82,8 @@ BEGIN
     RETURN cardinality(in_live) + cardinality(in_waiting);
 END $$;
 
--- The same for messages born leased whose time is over and that have no lease of their own.
-CREATE FUNCTION {take_born}(in_from bigint, in_limit bigint) RETURNS bigint LANGUAGE plpgsql VOLATILE
+-- The same for messages born leased, of these numbers, whose time is over and that have no lease of their own.
+CREATE FUNCTION {take_born}(in_from bigint, in_to bigint, in_limit bigint) RETURNS bigint LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off SET jit = off
 AS $$
@@ -92,7 +92,7 @@ DECLARE
     expired bigint[];
 BEGIN
     expired := ARRAY(SELECT v.seq FROM {live} v
-                      WHERE v.seq >= in_from AND v.born_until <= at
+                      WHERE v.seq >= in_from AND v.seq <= in_to AND v.born_until <= at
                         AND (SELECT l.seq FROM {lease} l WHERE l.seq = v.seq) IS NULL
                       ORDER BY v.seq LIMIT in_limit FOR UPDATE SKIP LOCKED);
     IF cardinality(expired) = 0 THEN
@@ -101,14 +101,58 @@ BEGIN
     RETURN {park}(expired, at, 0::smallint, NULL, 0, 1, NULL);
 END $$;
 
+-- Those have no index, which would cost each of them as much as its acknowledgement, and nearly all are gone in a moment. The
+-- few whose writer is gone are looked for among all of live, piece by piece: this is one piece, of at most in_room messages. The
+-- next one goes on behind it, and at the end begins again at the mark, the first that may be one. in_final: all numbers up to
+-- it are final, which lets the mark rise; NULL: not known. in_full: the next time round begins with the first number.
+-- Returns how many messages it went over.
+CREATE FUNCTION {walk_born}(in_room bigint, in_limit bigint, in_final bigint, in_full boolean) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
+SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off SET jit = off
+AS $$
+DECLARE
+    old_mark CONSTANT bigint := coalesce(pg_sequence_last_value('{born_mark}'), 1);
+    low bigint := greatest(old_mark, pg_sequence_last_value('{born_walk}'));
+    begins CONSTANT boolean := low = old_mark;
+    wants_full CONSTANT boolean := in_full OR coalesce(pg_sequence_last_value('{born_lap}'), 2) = 2;
+    walked bigint;
+    last_walked bigint;
+    first_born bigint;
+    first_over bigint;
+    mark bigint;
+BEGIN
+    IF begins AND wants_full THEN
+        low := 1;
+    END IF;
+    SELECT count(*), max(m.seq), min(m.seq) FILTER (WHERE m.born_until IS NOT NULL),
+           min(m.seq) FILTER (WHERE m.born_until <= clock_timestamp())
+      INTO walked, last_walked, first_born, first_over
+      FROM (SELECT v.seq, v.born_until FROM {live} v WHERE v.seq >= low ORDER BY v.seq LIMIT in_room) m;
+    IF first_over IS NOT NULL THEN
+        PERFORM {take_born}(first_over, last_walked, in_limit);
+    END IF;
+    IF begins THEN
+        -- Up to the first of them; higher than before only as far as nothing more can come in. To lower it does no harm.
+        mark := coalesce(first_born, CASE WHEN walked = in_room THEN last_walked + 1 END, in_final + 1, old_mark);
+        mark := least(mark, greatest(in_final + 1, old_mark));
+        PERFORM setval('{born_mark}', greatest(1, mark));
+    END IF;
+    PERFORM setval('{born_walk}', CASE WHEN walked = in_room THEN last_walked + 1 ELSE 1 END),
+            setval('{born_lap}', CASE WHEN wants_full AND NOT begins THEN 2 ELSE 1 END);
+    RETURN walked;
+END $$;
+
+-- Goes over a million numbers at most for messages born leased; the others are found by rounds.
 CREATE FUNCTION {do_reap}(in_limit bigint) RETURNS bigint LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     reaped bigint := {take_back}(in_limit);
+    born_mark bigint := coalesce(pg_sequence_last_value('{born_mark}'), 1);
 BEGIN
     IF reaped < in_limit THEN
-        reaped := reaped + {take_born}(0, in_limit - reaped);
+        reaped := reaped + {take_born}(born_mark, born_mark + 1000000, in_limit - reaped);
     END IF;
     RETURN reaped;
 END $$;
@@ -131,6 +175,8 @@ SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off
 AS $$
 DECLARE
     numbers_per_ms CONSTANT bigint := 40;
+    walk_min CONSTANT bigint := 400;
+    walk_max CONSTANT bigint := 100000;
     now_ms bigint := (extract(epoch FROM clock_timestamp()) * 1000)::bigint;
     next_ms bigint := coalesce(pg_sequence_last_value('{look_at}'), 0);
     full_ms bigint := coalesce(pg_sequence_last_value('{full_look_at}'), 0);
@@ -145,8 +191,7 @@ DECLARE
     new_xid bigint;
     low bigint := 0;
     high bigint;
-    born_low bigint := 0;
-    first_born bigint;
+    walked bigint;
     pause_ms bigint;
 BEGIN
     -- A time further ahead than it is ever set means that the clock was put back.
@@ -169,7 +214,6 @@ BEGIN
     full_round := now_ms >= full_ms OR full_ms > now_ms + 600000;
     IF NOT full_round THEN
         low := coalesce(pg_sequence_last_value('{floor}'), 0);
-        born_low := coalesce(pg_sequence_last_value('{born_mark}'), 0);
     END IF;
 
     -- A number is read a round before the transaction id that makes it final.
@@ -182,26 +226,22 @@ BEGIN
                + age(pg_snapshot_xmax(pg_current_snapshot())::xid);
 
     high := CASE WHEN settled THEN greatest(mark, old_number + 1) ELSE mark END;
-    SELECT (SELECT v.seq FROM {live} v
-             WHERE v.seq >= low AND v.seq < high AND v.born_until IS NULL
-               AND (SELECT l.seq FROM {lease} l WHERE l.seq = v.seq) IS NULL
-             ORDER BY v.seq LIMIT 1),
-           (SELECT v.seq FROM {live} v WHERE v.seq >= born_low AND v.born_until IS NOT NULL
-             ORDER BY v.seq LIMIT 1)
-      INTO lower_to, first_born;
-    IF first_born IS NOT NULL THEN
-        PERFORM {take_born}(first_born, in_limit);
-    END IF;
+    lower_to := (SELECT v.seq FROM {live} v
+                  WHERE v.seq >= low AND v.seq < high AND v.born_until IS NULL
+                    AND (SELECT l.seq FROM {lease} l WHERE l.seq = v.seq) IS NULL
+                  ORDER BY v.seq LIMIT 1);
+    -- Further, the longer rounds were not due or nobody claimed, and the more there is to go through anyway.
+    walked := {walk_born}(least(walk_max, walk_min + numbers_per_ms * greatest(0, now_ms - next_ms) + greatest(0, high - low)),
+                          in_limit, CASE WHEN settled THEN old_number END, full_round);
     IF settled THEN
         raise_to := least(coalesce(lower_to, old_number + 1), old_number + 1);
-        PERFORM setval('{floor}', greatest(1, raise_to)),
-                setval('{born_mark}', greatest(1, least(coalesce(first_born, old_number + 1), old_number + 1)));
+        PERFORM setval('{floor}', greatest(1, raise_to));
     ELSIF lower_to < coalesce(pg_sequence_last_value('{floor}'), 1) THEN
         -- A full round found what the floor had passed; claims go no lower than that.
         PERFORM setval('{floor}', greatest(1, lower_to));
     END IF;
 
-    pause_ms := least(30000, greatest(5, greatest(0, coalesce(lower_to, high) - low) / numbers_per_ms));
+    pause_ms := least(30000, greatest(5, (greatest(0, coalesce(lower_to, high) - low) + least(walked, walk_min)) / numbers_per_ms));
     IF full_round THEN
         pause_ms := least(1000, pause_ms);
         full_until := now_ms + least(600000, greatest(30000, 20 * (

@@ -131,8 +131,8 @@ BEGIN
                     headers, payload)
                 SELECT g.seq, g.nonce, g.created_at, at, coalesce(g.due_time, g.created_at), g.occurred_at,
                        g.due_time, g.expires_at, g.priority, g.max_attempts, 0, 0, g.message_id, g.topic,
-                       g.tenant_id, g.correlation_id, g.idempotency_key, g.aggregate_type, g.aggregate_id,
-                       g.ordering_key, g.content_type, in_owner::text, g.headers, g.payload
+                       g.tenant_id, g.correlation_id, g.idempotency_key, coalesce(g.aggregate_type, '__GLOBAL__'), g.aggregate_id,
+                       g.ordering_key, coalesce(g.content_type, 'application/json'), in_owner::text, g.headers, g.payload
                   FROM unnest(CASE WHEN whole_run THEN ARRAY[first_seq] ELSE held END,
                               CASE WHEN whole_run THEN ARRAY[last_seq] ELSE held END) AS run (first, last),
                        LATERAL (SELECT * FROM {live} f WHERE f.seq >= run.first AND f.seq <= run.last OFFSET 0) g;
@@ -186,8 +186,8 @@ BEGIN
                 headers, payload)
             SELECT g.seq, g.nonce, g.created_at, at, coalesce(g.due_time, g.created_at), g.occurred_at,
                    g.due_time, g.expires_at, g.priority, g.max_attempts, 0, 0, g.message_id, g.topic,
-                   g.tenant_id, g.correlation_id, g.idempotency_key, g.aggregate_type, g.aggregate_id,
-                   g.ordering_key, g.content_type, in_owner::text, g.headers, g.payload
+                   g.tenant_id, g.correlation_id, g.idempotency_key, coalesce(g.aggregate_type, '__GLOBAL__'), g.aggregate_id,
+                   g.ordering_key, coalesce(g.content_type, 'application/json'), in_owner::text, g.headers, g.payload
               FROM gone g
             RETURNING d.seq;
             CONTINUE;

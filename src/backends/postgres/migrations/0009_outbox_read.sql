@@ -49,9 +49,9 @@ BEGIN
     END IF;
     IF cardinality(urgent) > 0 THEN
         RETURN QUERY
-        SELECT v.seq, v.nonce, 1::smallint, v.message_id::text, v.topic::text, v.payload, v.content_type,
+        SELECT v.seq, v.nonce, 1::smallint, v.message_id::text, v.topic::text, v.payload, coalesce(v.content_type, 'application/json'),
                v.headers::text, v.correlation_id, v.tenant_id, coalesce(v.idempotency_key, v.message_id),
-               v.aggregate_type, v.aggregate_id, v.ordering_key::text, v.source::text, v.hash, v.created_at,
+               coalesce(v.aggregate_type, '__GLOBAL__'), v.aggregate_id, v.ordering_key::text, v.source::text, v.hash, v.created_at,
                NULL::timestamptz, coalesce(v.due_time, v.created_at), v.occurred_at, v.due_time::timestamptz,
                v.expires_at, NULL::timestamptz, NULL::text, v.priority::integer, v.max_attempts::integer, 0, 0, NULL::text,
                NULL::text, in_lease_id, holder, ends
@@ -60,8 +60,8 @@ BEGIN
         GET DIAGNOSTICS urgent_rows = ROW_COUNT;
     END IF;
     RETURN QUERY
-    SELECT v.seq, v.nonce, 1::smallint, v.message_id::text, v.topic::text, v.payload, v.content_type, v.headers::text,
-           v.correlation_id, v.tenant_id, coalesce(v.idempotency_key, v.message_id), v.aggregate_type,
+    SELECT v.seq, v.nonce, 1::smallint, v.message_id::text, v.topic::text, v.payload, coalesce(v.content_type, 'application/json'), v.headers::text,
+           v.correlation_id, v.tenant_id, coalesce(v.idempotency_key, v.message_id), coalesce(v.aggregate_type, '__GLOBAL__'),
            v.aggregate_id, v.ordering_key::text, v.source::text, v.hash, v.created_at, NULL::timestamptz,
            coalesce(v.due_time, v.created_at), v.occurred_at, v.due_time::timestamptz, v.expires_at, NULL::timestamptz,
            NULL::text, v.priority::integer, v.max_attempts::integer, 0, 0, NULL::text, NULL::text, in_lease_id, holder,
@@ -96,8 +96,8 @@ SELECT m.seq, m.nonce, m.state, m.message_id, m.topic, m.payload, m.content_type
   FROM (
     SELECT v.seq, v.nonce,
            (CASE WHEN coalesce(l.locked_until, v.born_until) > statement_timestamp() THEN 1 ELSE 0 END)::smallint AS state,
-           v.message_id, v.topic, v.payload, v.content_type, v.headers::text AS headers, v.correlation_id,
-           v.tenant_id, coalesce(v.idempotency_key, v.message_id) AS idempotency_key, v.aggregate_type,
+           v.message_id, v.topic, v.payload, coalesce(v.content_type, 'application/json') AS content_type, v.headers::text AS headers, v.correlation_id,
+           v.tenant_id, coalesce(v.idempotency_key, v.message_id) AS idempotency_key, coalesce(v.aggregate_type, '__GLOBAL__') AS aggregate_type,
            v.aggregate_id, v.ordering_key, v.source, v.hash, v.created_at, NULL::timestamptz AS last_seen,
            coalesce(v.due_time, v.created_at) AS available_at, v.occurred_at, v.due_time, v.expires_at,
            NULL::timestamptz AS processed_at, NULL::text AS processed_by, v.priority, v.max_attempts,
@@ -141,8 +141,8 @@ SELECT m.seq, m.nonce, m.state, m.message_id, m.topic, m.payload, m.content_type
   FROM (
     SELECT v.seq, v.nonce,
            (CASE WHEN v.born_until > statement_timestamp() THEN 1 ELSE 0 END)::smallint AS state,
-           v.message_id, v.topic, v.payload, v.content_type, v.headers::text AS headers, v.correlation_id,
-           v.tenant_id, coalesce(v.idempotency_key, v.message_id) AS idempotency_key, v.aggregate_type,
+           v.message_id, v.topic, v.payload, coalesce(v.content_type, 'application/json') AS content_type, v.headers::text AS headers, v.correlation_id,
+           v.tenant_id, coalesce(v.idempotency_key, v.message_id) AS idempotency_key, coalesce(v.aggregate_type, '__GLOBAL__') AS aggregate_type,
            v.aggregate_id, v.ordering_key, v.source, v.hash, v.created_at, NULL::timestamptz AS last_seen,
            coalesce(v.due_time, v.created_at) AS available_at, v.occurred_at, v.due_time, v.expires_at,
            NULL::timestamptz AS processed_at, NULL::text AS processed_by, v.priority, v.max_attempts,
