@@ -176,7 +176,7 @@ AS $$
 DECLARE
     numbers_per_ms CONSTANT bigint := 40;
     walk_min CONSTANT bigint := 400;
-    walk_max CONSTANT bigint := 100000;
+    walk_max CONSTANT bigint := 10000;
     now_ms bigint := (extract(epoch FROM clock_timestamp()) * 1000)::bigint;
     next_ms bigint := coalesce(pg_sequence_last_value('{look_at}'), 0);
     full_ms bigint := coalesce(pg_sequence_last_value('{full_look_at}'), 0);
