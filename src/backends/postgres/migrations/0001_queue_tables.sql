@@ -16,8 +16,8 @@ CREATE DOMAIN {live_due} AS timestamptz;
 CREATE DOMAIN {live_key} AS text COLLATE "C" CONSTRAINT ordering_key_belongs_in_waiting CHECK (VALUE IS NULL);
 
 -- Fresh messages. Rows are only ever inserted and deleted: a claim writes a lease, never the message.
--- A plain INSERT (topic, payload) works: everything else has a default. Where that is a text, NULL stands for it, because
--- texts that are the same in nearly every row are a twelfth of what a message adds to the log.
+-- A plain INSERT (topic, payload) works: everything else has a default. Where NULL stands for it, that is because what is the
+-- same in nearly every row is a twelfth of what a message adds to the log.
 CREATE TABLE {live} (
     seq             bigint NOT NULL DEFAULT nextval('{number}'),
     nonce           bigint NOT NULL DEFAULT hashtextextended(gen_random_uuid()::text, 0),
@@ -28,7 +28,7 @@ CREATE TABLE {live} (
     due_time        {live_due},
     expires_at      timestamptz,
     owner           uuid,
-    priority        {live_priority} NOT NULL DEFAULT 0,
+    priority        {live_priority},  -- NULL: 0
     max_attempts    {attempt_limit},
     message_id      {message_name} NOT NULL DEFAULT gen_random_uuid()::text,
     topic           {topic_name} NOT NULL,

@@ -23,7 +23,7 @@ BEGIN
         retry_count, lost_count, state, message_id, topic, tenant_id, correlation_id, idempotency_key,
         aggregate_type, aggregate_id, ordering_key, source, hash, content_type, dead_reason, last_error,
         headers, payload)
-    SELECT g.seq, g.nonce, g.created_at, coalesce(in_available_at, g.due_time, g.created_at), g.occurred_at, g.due_time, g.expires_at, g.priority,
+    SELECT g.seq, g.nonce, g.created_at, coalesce(in_available_at, g.due_time, g.created_at), g.occurred_at, g.due_time, g.expires_at, coalesce(g.priority, 0),
            g.max_attempts, in_retries, in_losses, in_state, g.message_id, g.topic, g.tenant_id,
            g.correlation_id, g.idempotency_key, coalesce(g.aggregate_type, '__GLOBAL__'), g.aggregate_id, g.ordering_key,
            g.source, g.hash, coalesce(g.content_type, 'application/json'), in_reason, in_error, g.headers, g.payload

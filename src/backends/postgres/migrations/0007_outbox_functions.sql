@@ -130,7 +130,7 @@ BEGIN
                     idempotency_key, aggregate_type, aggregate_id, ordering_key, content_type, processed_by,
                     headers, payload)
                 SELECT g.seq, g.nonce, g.created_at, at, coalesce(g.due_time, g.created_at), g.occurred_at,
-                       g.due_time, g.expires_at, g.priority, g.max_attempts, 0, 0, g.message_id, g.topic,
+                       g.due_time, g.expires_at, coalesce(g.priority, 0), g.max_attempts, 0, 0, g.message_id, g.topic,
                        g.tenant_id, g.correlation_id, g.idempotency_key, coalesce(g.aggregate_type, '__GLOBAL__'), g.aggregate_id,
                        g.ordering_key, coalesce(g.content_type, 'application/json'), in_owner::text, g.headers, g.payload
                   FROM unnest(CASE WHEN whole_run THEN ARRAY[first_seq] ELSE held END,
@@ -185,7 +185,7 @@ BEGIN
                 idempotency_key, aggregate_type, aggregate_id, ordering_key, content_type, processed_by,
                 headers, payload)
             SELECT g.seq, g.nonce, g.created_at, at, coalesce(g.due_time, g.created_at), g.occurred_at,
-                   g.due_time, g.expires_at, g.priority, g.max_attempts, 0, 0, g.message_id, g.topic,
+                   g.due_time, g.expires_at, coalesce(g.priority, 0), g.max_attempts, 0, 0, g.message_id, g.topic,
                    g.tenant_id, g.correlation_id, g.idempotency_key, coalesce(g.aggregate_type, '__GLOBAL__'), g.aggregate_id,
                    g.ordering_key, coalesce(g.content_type, 'application/json'), in_owner::text, g.headers, g.payload
               FROM gone g

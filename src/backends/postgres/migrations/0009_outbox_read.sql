@@ -53,7 +53,7 @@ BEGIN
                v.headers::text, v.correlation_id, v.tenant_id, coalesce(v.idempotency_key, v.message_id),
                coalesce(v.aggregate_type, '__GLOBAL__'), v.aggregate_id, v.ordering_key::text, v.source::text, v.hash, v.created_at,
                NULL::timestamptz, coalesce(v.due_time, v.created_at), v.occurred_at, v.due_time::timestamptz,
-               v.expires_at, NULL::timestamptz, NULL::text, v.priority::integer, v.max_attempts::integer, 0, 0, NULL::text,
+               v.expires_at, NULL::timestamptz, NULL::text, coalesce(v.priority::integer, 0), v.max_attempts::integer, 0, 0, NULL::text,
                NULL::text, in_lease_id, holder, ends
           FROM {live} v
          WHERE v.seq = ANY (urgent) ORDER BY v.priority DESC, v.seq;
@@ -64,7 +64,7 @@ BEGIN
            v.correlation_id, v.tenant_id, coalesce(v.idempotency_key, v.message_id), coalesce(v.aggregate_type, '__GLOBAL__'),
            v.aggregate_id, v.ordering_key::text, v.source::text, v.hash, v.created_at, NULL::timestamptz,
            coalesce(v.due_time, v.created_at), v.occurred_at, v.due_time::timestamptz, v.expires_at, NULL::timestamptz,
-           NULL::text, v.priority::integer, v.max_attempts::integer, 0, 0, NULL::text, NULL::text, in_lease_id, holder,
+           NULL::text, coalesce(v.priority::integer, 0), v.max_attempts::integer, 0, 0, NULL::text, NULL::text, in_lease_id, holder,
            ends
       FROM unnest(starts, stops) AS run (first, last),
            LATERAL (SELECT * FROM {live} f WHERE f.seq >= run.first AND f.seq <= run.last OFFSET 0) v
@@ -100,7 +100,7 @@ SELECT m.seq, m.nonce, m.state, m.message_id, m.topic, m.payload, m.content_type
            v.tenant_id, coalesce(v.idempotency_key, v.message_id) AS idempotency_key, coalesce(v.aggregate_type, '__GLOBAL__') AS aggregate_type,
            v.aggregate_id, v.ordering_key, v.source, v.hash, v.created_at, NULL::timestamptz AS last_seen,
            coalesce(v.due_time, v.created_at) AS available_at, v.occurred_at, v.due_time, v.expires_at,
-           NULL::timestamptz AS processed_at, NULL::text AS processed_by, v.priority, v.max_attempts,
+           NULL::timestamptz AS processed_at, NULL::text AS processed_by, coalesce(v.priority::integer, 0) AS priority, v.max_attempts,
            0 AS retry_count, 0 AS lost_count, NULL::text AS last_error, NULL::text AS dead_reason,
            coalesce(l.lease_id, v.lease_id) AS lease_id, coalesce(l.owner, v.owner) AS owner,
            coalesce(l.locked_until, v.born_until) AS locked_until
@@ -145,7 +145,7 @@ SELECT m.seq, m.nonce, m.state, m.message_id, m.topic, m.payload, m.content_type
            v.tenant_id, coalesce(v.idempotency_key, v.message_id) AS idempotency_key, coalesce(v.aggregate_type, '__GLOBAL__') AS aggregate_type,
            v.aggregate_id, v.ordering_key, v.source, v.hash, v.created_at, NULL::timestamptz AS last_seen,
            coalesce(v.due_time, v.created_at) AS available_at, v.occurred_at, v.due_time, v.expires_at,
-           NULL::timestamptz AS processed_at, NULL::text AS processed_by, v.priority, v.max_attempts,
+           NULL::timestamptz AS processed_at, NULL::text AS processed_by, coalesce(v.priority::integer, 0) AS priority, v.max_attempts,
            0 AS retry_count, 0 AS lost_count, NULL::text AS last_error, NULL::text AS dead_reason
       FROM {live} v
     UNION ALL

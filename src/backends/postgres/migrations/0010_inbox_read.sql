@@ -40,7 +40,7 @@ BEGIN
                v.headers::text, v.correlation_id, v.tenant_id, v.idempotency_key, coalesce(v.aggregate_type, '__GLOBAL__'),
                v.aggregate_id, v.ordering_key::text, v.source::text, k.hash, v.created_at, k.last_seen,
                coalesce(v.due_time, v.created_at), v.occurred_at, v.due_time::timestamptz, v.expires_at,
-               NULL::timestamptz, NULL::text, v.priority::integer, v.max_attempts::integer, 0, 0, NULL::text, NULL::text,
+               NULL::timestamptz, NULL::text, coalesce(v.priority::integer, 0), v.max_attempts::integer, 0, 0, NULL::text, NULL::text,
                in_lease_id, holder, ends
           FROM {live} v
                LEFT JOIN LATERAL (SELECT k.hash, k.last_seen FROM {key} k
@@ -52,7 +52,7 @@ BEGIN
     SELECT v.seq, v.nonce, 1::smallint, v.message_id::text, v.topic::text, v.payload, coalesce(v.content_type, 'application/json'), v.headers::text,
            v.correlation_id, v.tenant_id, v.idempotency_key, coalesce(v.aggregate_type, '__GLOBAL__'), v.aggregate_id,
            v.ordering_key::text, v.source::text, k.hash, v.created_at, k.last_seen, coalesce(v.due_time, v.created_at),
-           v.occurred_at, v.due_time::timestamptz, v.expires_at, NULL::timestamptz, NULL::text, v.priority::integer,
+           v.occurred_at, v.due_time::timestamptz, v.expires_at, NULL::timestamptz, NULL::text, coalesce(v.priority::integer, 0),
            v.max_attempts::integer, 0, 0, NULL::text, NULL::text, in_lease_id, holder,
            ends
       FROM {live} v
@@ -92,7 +92,7 @@ SELECT m.seq, m.nonce, m.state, m.message_id, m.topic, m.payload, m.content_type
            v.tenant_id, v.idempotency_key, coalesce(v.aggregate_type, '__GLOBAL__') AS aggregate_type, v.aggregate_id, v.ordering_key, v.source,
            k.hash, coalesce(k.first_seen, v.created_at) AS created_at, k.last_seen,
            coalesce(v.due_time, v.created_at) AS available_at, v.occurred_at, v.due_time, v.expires_at,
-           NULL::timestamptz AS processed_at, NULL::text AS processed_by, v.priority, v.max_attempts,
+           NULL::timestamptz AS processed_at, NULL::text AS processed_by, coalesce(v.priority::integer, 0) AS priority, v.max_attempts,
            0 AS retry_count, 0 AS lost_count, NULL::text AS last_error, NULL::text AS dead_reason,
            coalesce(l.lease_id, v.lease_id) AS lease_id, coalesce(l.owner, v.owner) AS owner,
            coalesce(l.locked_until, v.born_until) AS locked_until
@@ -140,7 +140,7 @@ SELECT m.seq, m.nonce, m.state, m.message_id, m.topic, m.payload, m.content_type
            v.tenant_id, v.idempotency_key, coalesce(v.aggregate_type, '__GLOBAL__') AS aggregate_type, v.aggregate_id, v.ordering_key, v.source,
            k.hash, coalesce(k.first_seen, v.created_at) AS created_at, k.last_seen,
            coalesce(v.due_time, v.created_at) AS available_at, v.occurred_at, v.due_time, v.expires_at,
-           NULL::timestamptz AS processed_at, NULL::text AS processed_by, v.priority, v.max_attempts,
+           NULL::timestamptz AS processed_at, NULL::text AS processed_by, coalesce(v.priority::integer, 0) AS priority, v.max_attempts,
            0 AS retry_count, 0 AS lost_count, NULL::text AS last_error, NULL::text AS dead_reason
       FROM {live} v
            LEFT JOIN {key} k ON k.source = v.source AND k.message_id = v.message_id
