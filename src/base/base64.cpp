@@ -21,7 +21,7 @@ constexpr std::array<std::uint8_t, 256> digit_values = [] {
     return values;
 }();
 
-std::uint32_t byte_at(std::string_view bytes, std::size_t i) {
+std::uint32_t octet_at(std::string_view bytes, std::size_t i) {
     return i < bytes.size() ? static_cast<unsigned char>(bytes[i]) : 0u;
 }
 
@@ -37,7 +37,7 @@ std::string base64_encode(std::string_view bytes) {
     text.reserve((bytes.size() + 2) / 3 * 4);
     for (std::size_t i = 0; i < bytes.size(); i += 3) {
         const std::uint32_t group =
-            byte_at(bytes, i) << 16 | byte_at(bytes, i + 1) << 8 | byte_at(bytes, i + 2);
+            octet_at(bytes, i) << 16 | octet_at(bytes, i + 1) << 8 | octet_at(bytes, i + 2);
         const std::size_t digits = std::min<std::size_t>(3, bytes.size() - i) + 1;
         for (std::size_t d = 0; d < 4; ++d)
             text.push_back(d < digits ? alphabet[(group >> (18 - 6 * d)) & 0x3Fu] : '=');

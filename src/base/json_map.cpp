@@ -2,47 +2,14 @@
 
 #include <cstdint>
 
-#include <fmt/format.h>
+#include "base/json_text.hpp"
+#include "base/utf8.hpp"
 
 namespace postroom::base {
 
 namespace {
 
 constexpr int nesting_max = 64;
-
-void append_quoted(std::string& out, std::string_view text) {
-    out += '"';
-    for (const char c : text) {
-        if (c == '"' || c == '\\') {
-            out += '\\';
-            out += c;
-        } else if (static_cast<unsigned char>(c) < 0x20) {
-            out += fmt::format("\\u{:04x}", static_cast<unsigned>(static_cast<unsigned char>(c)));
-        } else {
-            out += c;
-        }
-    }
-    out += '"';
-}
-
-void append_utf8(std::string& out, std::uint32_t point) {
-    const auto put = [&out](std::uint32_t byte) { out += static_cast<char>(byte); };
-    if (point < 0x80) {
-        put(point);
-    } else if (point < 0x800) {
-        put(0xC0 | (point >> 6));
-        put(0x80 | (point & 0x3F));
-    } else if (point < 0x10000) {
-        put(0xE0 | (point >> 12));
-        put(0x80 | ((point >> 6) & 0x3F));
-        put(0x80 | (point & 0x3F));
-    } else {
-        put(0xF0 | (point >> 18));
-        put(0x80 | ((point >> 12) & 0x3F));
-        put(0x80 | ((point >> 6) & 0x3F));
-        put(0x80 | (point & 0x3F));
-    }
-}
 
 // A cursor over JSON text. Every function returns false at the first thing that is not JSON.
 class Reader {
@@ -60,6 +27,15 @@ public:
             out.insert_or_assign(std::move(key), std::move(value));
         } while (token(','));
         return token('}') && at_end();
+    }
+
+    bool array(std::vector<std::string>& out) {
+        if (!token('[')) return false;
+        if (token(']')) return at_end();
+        do {
+            if (!value_text(out.emplace_back())) return false;
+        } while (token(','));
+        return token(']') && at_end();
     }
 
 private:
@@ -124,12 +100,20 @@ private:
         if (!hex4(point)) return false;
         if (point >= 0xD800 && point < 0xDC00) {
             std::uint32_t low = 0;
-            if (!rest_.starts_with("\\u")) return false;
-            rest_.remove_prefix(2);
-            if (!hex4(low) || low < 0xDC00 || low > 0xDFFF) return false;
-            point = 0x10000 + ((point - 0xD800) << 10) + (low - 0xDC00);
+            const std::string_view behind = rest_;
+            if (rest_.starts_with("\\u")) {
+                rest_.remove_prefix(2);
+                if (!hex4(low)) return false;
+            }
+            if (low >= 0xDC00 && low <= 0xDFFF) {
+                point = 0x10000 + ((point - 0xD800) << 10) + (low - 0xDC00);
+            } else {
+                rest_ = behind;
+            }
         }
-        append_utf8(out, point);
+        // Half of a pair is no character.
+        const bool is_half = point >= 0xD800 && point <= 0xDFFF;
+        append_utf8(out, is_half ? 0xFFFD : point);
         return true;
     }
 
@@ -185,9 +169,9 @@ std::string to_json(const std::map<std::string, std::string>& map) {
     std::string out = "{";
     for (const auto& [key, value] : map) {
         if (out.size() > 1) out += ',';
-        append_quoted(out, key);
+        append_json_string(out, key);
         out += ':';
-        append_quoted(out, value);
+        append_json_string(out, value);
     }
     return out + "}";
 }
@@ -195,6 +179,12 @@ std::string to_json(const std::map<std::string, std::string>& map) {
 std::optional<std::map<std::string, std::string>> map_from_json(std::string_view json) {
     std::map<std::string, std::string> out;
     if (!Reader(json).object(out)) return std::nullopt;
+    return out;
+}
+
+std::optional<std::vector<std::string>> array_from_json(std::string_view json) {
+    std::vector<std::string> out;
+    if (!Reader(json).array(out)) return std::nullopt;
     return out;
 }
 

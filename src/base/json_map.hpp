@@ -1,10 +1,11 @@
-// A map of texts as a JSON object, and back: how headers are stored.
+// A map of texts as a JSON object, and back: how headers are stored. And arrays, read.
 #pragma once
 
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace postroom::base {
 
@@ -15,5 +16,9 @@ std::string to_json(const std::map<std::string, std::string>& map);
 // writer's) are kept as their JSON text; null as the empty text. nullopt when `json` is not an
 // object.
 std::optional<std::map<std::string, std::string>> map_from_json(std::string_view json);
+
+// The elements of any JSON array, as map_from_json() keeps values. nullopt when `json` is not an
+// array.
+std::optional<std::vector<std::string>> array_from_json(std::string_view json);
 
 }  // namespace postroom::base

@@ -1,9 +1,10 @@
 #include "base/json_text.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
 
-#include <fmt/format.h>
-
+#include "base/printable.hpp"
 #include "base/utf8.hpp"
 
 namespace postroom::base {
@@ -14,6 +15,22 @@ constexpr int depth_max = 256;
 
 bool is_decimal(char c) { return c >= '0' && c <= '9'; }
 bool is_hex(char c) { return is_decimal(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
+
+// The character at the start of `text`, which is not ASCII. Returns its length.
+std::size_t append_beyond_ascii(std::string& out, std::string_view text) {
+    const Utf8Piece piece = next_piece(text);
+    const std::string_view bytes = text.substr(0, piece.length);
+    if (!piece.well_formed) {
+        out += replacement_character;
+    } else if (const std::uint32_t code = code_point_of(bytes); is_deceptive(code)) {
+        append_json_escape(out, code);
+    } else {
+        out += bytes;
+    }
+    return piece.length;
+}
+
+bool is_ascii(char c) { return static_cast<unsigned char>(c) < 0x80; }
 
 // Copies tokens from its text. Every function returns false at the first thing that is not JSON.
 class Copier {
@@ -83,26 +100,48 @@ private:
 
     bool string() {
         if (!rest_.starts_with('"')) return false;
-        std::size_t at = 1;
-        while (at < rest_.size() && rest_[at] != '"') {
-            if (static_cast<unsigned char>(rest_[at]) < 0x20) return false;
-            const std::size_t length = rest_[at] == '\\' ? escape_length(at) : 1;
+        take(1);
+        while (!rest_.empty() && rest_[0] != '"') {
+            if (!is_ascii(rest_[0])) {
+                rest_.remove_prefix(append_beyond_ascii(out_, rest_));
+                continue;
+            }
+            if (static_cast<unsigned char>(rest_[0]) < 0x20) return false;
+            const std::size_t length = rest_[0] == '\\' ? escape_length() : plain_length();
             if (length == 0) return false;
-            at += length;
+            take(length);
         }
-        if (at >= rest_.size()) return false;
-        take(at + 1);
-        return true;
+        return token('"');
     }
 
-    // Of the escape at `at`; 0 when it is none.
-    std::size_t escape_length(std::size_t at) const {
-        if (at + 1 >= rest_.size()) return 0;
-        if (rest_[at + 1] != 'u')
-            return std::string_view("\"\\/bfnrt").find(rest_[at + 1]) == std::string_view::npos ? 0
-                                                                                                : 2;
+    // Of the ASCII characters at the start that mean themselves.
+    std::size_t plain_length() const {
+        const auto end = std::ranges::find_if(
+            rest_, [](char c) { return !is_ascii(c) || c == '"' || c == '\\' || c < 0x20; });
+        return static_cast<std::size_t>(end - rest_.begin());
+    }
+
+    // Of the escape at the start, or of two that are one character; 0 when it is none, or half of
+    // such a pair, which is no character.
+    std::size_t escape_length() const {
+        if (rest_.size() < 2) return 0;
+        if (rest_[1] != 'u')
+            return std::string_view("\"\\/bfnrt").find(rest_[1]) == std::string_view::npos ? 0 : 2;
+        const std::optional<unsigned> unit = unit_at(0);
+        if (!unit || (*unit >= 0xdc00 && *unit <= 0xdfff)) return 0;
+        if (*unit < 0xd800 || *unit > 0xdbff) return 6;
+        const std::optional<unsigned> second = unit_at(6);
+        return second && *second >= 0xdc00 && *second <= 0xdfff ? 12 : 0;
+    }
+
+    // What \uXXXX at `at` says.
+    std::optional<unsigned> unit_at(std::size_t at) const {
+        if (at > rest_.size() || !rest_.substr(at).starts_with("\\u")) return std::nullopt;
         const std::string_view digits = rest_.substr(at + 2, 4);
-        return digits.size() == 4 && std::ranges::all_of(digits, is_hex) ? 6 : 0;
+        if (digits.size() < 4 || !std::ranges::all_of(digits, is_hex)) return std::nullopt;
+        unsigned unit = 0;
+        std::from_chars(digits.data(), digits.data() + digits.size(), unit, 16);
+        return unit;
     }
 
     std::size_t digits_at(std::size_t at) const {
@@ -138,17 +177,32 @@ private:
 
 }  // namespace
 
+void append_json_escape(std::string& out, std::uint32_t code_point) {
+    if (code_point > 0xffff) {
+        append_json_escape(out, 0xd800 + ((code_point - 0x10000) >> 10U));
+        code_point = 0xdc00 + ((code_point - 0x10000) & 0x3ffU);
+    }
+    out += "\\u";
+    for (int shift = 12; shift >= 0; shift -= 4)
+        out += "0123456789abcdef"[(code_point >> static_cast<unsigned>(shift)) & 0xfU];
+}
+
 void append_json_string(std::string& out, std::string_view text) {
     out += '"';
-    for (const char c : text) {
+    while (!text.empty()) {
+        const char c = text[0];
+        std::size_t length = 1;
         if (c == '"' || c == '\\') {
             out += '\\';
             out += c;
-        } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-            out += fmt::format("\\u{:04x}", static_cast<unsigned>(static_cast<unsigned char>(c)));
+        } else if (!is_ascii(c)) {
+            length = append_beyond_ascii(out, text);
+        } else if (c < 0x20 || c == 0x7f) {
+            append_json_escape(out, static_cast<unsigned char>(c));
         } else {
             out += c;
         }
+        text.remove_prefix(length);
     }
     out += '"';
 }

@@ -9,6 +9,7 @@ namespace postroom::base {
 namespace {
 
 constexpr std::string_view crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+constexpr unsigned time_digits = 10;
 
 void require_48_bits(std::uint64_t milliseconds) {
     if (milliseconds > ulid_milliseconds_max)
@@ -35,11 +36,23 @@ std::string encode_ulid(const UlidParts& parts) {
     require_48_bits(parts.milliseconds);
     std::string text;
     text.reserve(ulid_length);
-    append_digits(text, parts.milliseconds, 10);
+    append_digits(text, parts.milliseconds, time_digits);
     // 80 bits as two halves of 40: 16 + 24 bits, then 40.
     append_digits(text, std::uint64_t{parts.random_high} << 24 | parts.random_low >> 40, 8);
     append_digits(text, parts.random_low, 8);
     return text;
+}
+
+std::optional<Instant> ulid_time(std::string_view ulid) {
+    if (ulid.size() != ulid_length) return std::nullopt;
+    std::uint64_t milliseconds = 0;
+    for (std::size_t i = 0; i < ulid.size(); ++i) {
+        const std::size_t digit = crockford.find(ulid[i]);
+        if (digit == std::string_view::npos) return std::nullopt;
+        if (i < time_digits) milliseconds = milliseconds << 5 | digit;
+    }
+    if (milliseconds > ulid_milliseconds_max) return std::nullopt;
+    return Instant{std::chrono::milliseconds{milliseconds}};
 }
 
 UlidGenerator::UlidGenerator(const Clock& clock, Random& random) : clock_(clock), random_(random) {}

@@ -3,7 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/mutex.hpp"
 #include "postroom/clock.hpp"
@@ -21,6 +23,9 @@ struct UlidParts {
 
 // Crockford's base 32, upper case. Throws std::out_of_range for a time that does not fit.
 std::string encode_ulid(const UlidParts& parts);
+
+// When it was made; nullopt: this is no ULID.
+std::optional<Instant> ulid_time(std::string_view ulid);
 
 // UlidGenerator: every ULID is greater than the one before it.
 //

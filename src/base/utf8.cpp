@@ -4,13 +4,6 @@ namespace postroom::base {
 
 namespace {
 
-constexpr std::string_view replacement_character = "\xEF\xBF\xBD";
-
-struct Piece {
-    std::size_t length = 0;
-    bool well_formed = false;
-};
-
 struct ByteRange {
     unsigned char low = 0x80;
     unsigned char high = 0xBF;
@@ -39,8 +32,9 @@ constexpr Continuation continuation_of(unsigned char first) {
     return {};
 }
 
-// The code point, or the longest ill-formed piece, at the start of `text`, which is not empty.
-Piece next_piece(std::string_view text) {
+}  // namespace
+
+Utf8Piece next_piece(std::string_view text) {
     const unsigned char first = byte_at(text, 0);
     if (first < 0x80) return {1, true};
     const Continuation continuation = continuation_of(first);
@@ -56,11 +50,18 @@ Piece next_piece(std::string_view text) {
     return {length, true};
 }
 
-}  // namespace
+std::uint32_t code_point_of(std::string_view character) {
+    const unsigned char first = byte_at(character, 0);
+    if (character.size() == 1) return first;
+    std::uint32_t code = first & (0x7fU >> character.size());
+    for (const char c : character.substr(1))
+        code = (code << 6U) | (static_cast<unsigned char>(c) & 0x3fU);
+    return code;
+}
 
 bool is_valid_utf8(std::string_view text) {
     while (!text.empty()) {
-        const Piece piece = next_piece(text);
+        const Utf8Piece piece = next_piece(text);
         if (!piece.well_formed) return false;
         text.remove_prefix(piece.length);
     }
@@ -73,6 +74,18 @@ std::size_t code_point_count(std::string_view text) {
     return count;
 }
 
+void append_utf8(std::string& out, std::uint32_t point) {
+    const auto put = [&out](std::uint32_t byte) { out += static_cast<char>(byte); };
+    if (point < 0x80) {
+        put(point);
+        return;
+    }
+    const int more = point < 0x800 ? 1 : point < 0x10000 ? 2 : 3;
+    static constexpr std::uint32_t first[] = {0, 0xC0, 0xE0, 0xF0};
+    put(first[more] | (point >> (6 * more)));
+    for (int i = more - 1; i >= 0; --i) put(0x80 | ((point >> (6 * i)) & 0x3F));
+}
+
 std::string_view truncate_utf8(std::string_view text, std::size_t max_code_points) {
     std::size_t length = 0;
     for (std::size_t count = 0; count < max_code_points && length < text.size(); ++count)
@@ -80,11 +93,16 @@ std::string_view truncate_utf8(std::string_view text, std::size_t max_code_point
     return text.substr(0, length);
 }
 
+std::string shortened(std::string_view text, std::size_t width) {
+    if (code_point_count(text) <= width) return std::string(text);
+    return std::string(truncate_utf8(text, width < 3 ? 0 : width - 3)) + "...";
+}
+
 std::string sanitize_utf8(std::string_view text) {
     std::string clean;
     clean.reserve(text.size());
     while (!text.empty()) {
-        const Piece piece = next_piece(text);
+        const Utf8Piece piece = next_piece(text);
         const bool keep = piece.well_formed && text.front() != '\0';
         clean.append(keep ? text.substr(0, piece.length) : replacement_character);
         text.remove_prefix(piece.length);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <stdexcept>
 #include <string>
 
@@ -97,6 +98,21 @@ Uuid uuid_v5(const Uuid& name_space, std::string_view name) {
     std::copy_n(digest.begin(), uuid.bytes.size(), uuid.bytes.begin());
     stamp(uuid, 5);
     return uuid;
+}
+
+std::optional<Instant> uuid_time(std::string_view text) {
+    const std::optional<Uuid> uuid = Uuid::parse(text);
+    if (!uuid || uuid->bytes[8] >> 6 != 2) return std::nullopt;
+    const std::uint64_t high = word_at(*uuid, 0);
+    const std::uint64_t version = high >> 12 & 0xF;
+    if (version == 7) return Instant{std::chrono::milliseconds{high >> 16}};
+    if (version != 1) return std::nullopt;
+    // Tenths of microseconds since the calendar's reform in 1582, the lowest bits first.
+    constexpr std::uint64_t until_1970 = 0x01B2'1DD2'1381'4000;
+    const std::uint64_t ticks =
+        (high & low_bits(12)) << 48 | (high >> 16 & low_bits(16)) << 32 | high >> 32;
+    if (ticks < until_1970) return std::nullopt;
+    return Instant{std::chrono::microseconds{(ticks - until_1970) / 10}};
 }
 
 Uuid pack_work_item(std::uint64_t seq, std::uint64_t nonce) {

@@ -17,6 +17,9 @@ Uuid uuid_v4(Random& random);
 // RFC 9562 version 5: SHA-1 of the namespace's bytes and the name's bytes.
 Uuid uuid_v5(const Uuid& name_space, std::string_view name);
 
+// When it was made, where it tells: version 7, or 1; nothing for a text that is none of these.
+std::optional<Instant> uuid_time(std::string_view text);
+
 // A work-item id says where a row is (`seq`) and which row of that number is meant (`nonce`): a
 // promoted standby may hand out the same seq again. Both travel in one UUID, version 8:
 //
