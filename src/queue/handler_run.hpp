@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <stop_token>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -16,6 +17,12 @@ constexpr Duration blameless_pause = std::chrono::seconds{1};
 
 // The error of a delivery that was dropped without an outcome.
 inline constexpr std::string_view dropped_delivery = "the delivery was dropped without an outcome";
+
+// The error of a message that nobody got before its time was over.
+inline constexpr std::string_view expired_error = "expired before it could be delivered";
+
+// The error of a message that no handler takes. An aggregate type that nobody gave is not told.
+std::string unroutable_error(const Message& message);
 
 struct HandlerRun {
     Verdict verdict{};

@@ -8,6 +8,7 @@
 #include "base/json_text.hpp"
 #include "base/rfc3339.hpp"
 #include "base/utf8.hpp"
+#include "queue/message_fields.hpp"
 
 namespace postroom {
 
@@ -24,18 +25,41 @@ std::string media_type(std::string_view content_type) {
     return lower;
 }
 
-void append_member(std::string& out, std::string_view name, std::string_view value) {
-    if (value.empty()) return;
-    out += ',';
+void append_name(std::string& out, std::string_view name) {
+    if (out.size() > 1) out += ',';
     base::append_json_string(out, name);
     out += ':';
-    // A foreign writer's row may hold anything; a line of ours is always valid.
-    base::append_json_string(
-        out, base::is_valid_utf8(value) ? std::string(value) : base::sanitize_utf8(value));
 }
 
-void append_member(std::string& out, std::string_view name, const std::optional<Instant>& value) {
-    if (value) append_member(out, name, base::rfc3339(*value));
+// A text that says nothing but what is understood anyway is left out, the content type excepted.
+void append_member(std::string& out, const Field& field, std::string_view value) {
+    if (value.empty() || (value == AggregateType::global_name && value == field.otherwise)) return;
+    append_name(out, field.name);
+    base::append_json_string(out, value);
+}
+
+void append_member(std::string& out, const Field& field, const MessageId& id) {
+    append_member(out, field, std::string_view(id.str()));
+}
+
+void append_member(std::string& out, const Field& field, Instant time) {
+    append_member(out, field, std::string_view(base::rfc3339(time)));
+}
+
+void append_member(std::string& out, const Field& field, const Headers& headers) {
+    if (headers.empty()) return;
+    append_name(out, field.name);
+    out += base::to_json(headers);
+}
+
+// Numbers and states are not published.
+template <class Other>
+void append_member(std::string&, const Field&,
+                   const Other&) requires(std::is_arithmetic_v<Other> || std::is_enum_v<Other>) {}
+
+template <class Given>
+void append_member(std::string& out, const Field& field, const std::optional<Given>& value) {
+    if (value) append_member(out, field, *value);
 }
 
 }  // namespace
@@ -61,21 +85,12 @@ void append_payload_member(std::string& out, const Message& message) {
 }
 
 std::string message_json(const Message& message) {
-    std::string out = "{\"message_id\":";
-    base::append_json_string(out, base::sanitize_utf8(message.message_id.str()));
-    append_member(out, "topic", message.topic);
-    append_member(out, "content_type", message.content_type);
-    if (!message.headers.empty()) out += ",\"headers\":" + base::to_json(message.headers);
-    append_member(out, "correlation_id", message.correlation_id);
-    append_member(out, "tenant_id", message.tenant_id);
-    if (message.aggregate_type != AggregateType::global().str())
-        append_member(out, "aggregate_type", message.aggregate_type);
-    append_member(out, "aggregate_id", message.aggregate_id);
-    append_member(out, "ordering_key", message.ordering_key);
-    append_member(out, "source", message.source);
-    append_member(out, "created_at", message.created_at);
-    append_member(out, "occurred_at", message.occurred_at);
-    out += ',';
+    std::string out = "{";
+    visit_fields(message, [&](FieldIndex index, const auto& member) {
+        const Field& field = field_of(index);
+        if (field.is_in(in_publish)) append_member(out, field, member);
+    });
+    if (out.size() > 1) out += ',';
     append_payload_member(out, message);
     return out + '}';
 }

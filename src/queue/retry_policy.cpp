@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <stdexcept>
 
 namespace postroom {
@@ -16,6 +17,15 @@ double unit_interval(Random& random) { return static_cast<double>(random.next() 
 // The comparison is false for infinity and NaN too: whatever is not below the cap is the cap.
 double capped(double microseconds, double cap) { return microseconds < cap ? microseconds : cap; }
 
+std::optional<Duration> by_function(const RetryPolicy& policy, std::uint32_t failed_attempts) {
+    if (!policy.own) return std::nullopt;
+    try {
+        return std::max(policy.own(failed_attempts), Duration{1});
+    } catch (...) {
+        return std::nullopt;
+    }
+}
+
 [[noreturn]] void refuse(const std::string& complaint) {
     throw std::invalid_argument("retry policy: " + complaint);
 }
@@ -23,6 +33,7 @@ double capped(double microseconds, double cap) { return microseconds < cap ? mic
 }  // namespace
 
 Duration RetryPolicy::delay(std::uint32_t failed_attempts, Random& random) const {
+    if (const auto own_delay = by_function(*this, std::max(failed_attempts, 1u))) return *own_delay;
     const double limit = static_cast<double>(cap.count());
     const std::uint32_t steps = std::max(failed_attempts, 1u) - 1;
     double microseconds =

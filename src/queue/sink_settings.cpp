@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "base/assert.hpp"
+#include "base/listed_words.hpp"
 #include "base/nearest.hpp"
 #include "postroom/sink.hpp"
 
@@ -15,8 +16,6 @@ namespace postroom {
 namespace {
 
 using std::chrono::milliseconds;
-
-constexpr std::string_view separators = " \t\r\n,";
 
 std::optional<std::uint64_t> number_from(std::string_view text) {
     std::uint64_t number = 0;
@@ -60,6 +59,14 @@ std::string range_text(const SinkSetting& setting) {
     return fmt::format(" from {} to {}", show(setting.least), show(setting.most));
 }
 
+bool decimal_within(const SinkSetting& setting, std::string_view text) {
+    double number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return error == std::errc{} && end == text.data() + text.size() &&
+           number >= static_cast<double>(setting.least) &&
+           number <= static_cast<double>(setting.most);
+}
+
 // What the text should have been; empty when it is.
 std::string fault_of(const SinkSetting& setting, const std::string& text) {
     std::optional<std::uint64_t> number;
@@ -83,6 +90,8 @@ std::string fault_of(const SinkSetting& setting, const std::string& text) {
             if (number && *number >= setting.least && *number <= setting.most) return "";
             return "must be a duration" + range_text(setting) + ", such as " +
                    (setting.default_value.empty() ? "30s" : setting.default_value);
+        case SettingKind::decimal:
+            return decimal_within(setting, text) ? "" : "must be a number" + range_text(setting);
     }
     POSTROOM_ASSERT(!"a kind outside the enum");
     return {};
@@ -122,6 +131,8 @@ std::string_view to_string(SettingKind kind) {
             return "duration";
         case SettingKind::choice:
             return "choice";
+        case SettingKind::decimal:
+            return "decimal";
     }
     POSTROOM_ASSERT(!"a kind outside the enum");
     return {};
@@ -164,16 +175,7 @@ const std::string& SinkSettings::text(std::string_view name) const {
 }
 
 std::vector<std::string> SinkSettings::list(std::string_view name) const {
-    std::vector<std::string> words;
-    std::string_view rest = value(name, SettingKind::list);
-    while (true) {
-        const std::size_t begin = rest.find_first_not_of(separators);
-        if (begin == std::string_view::npos) return words;
-        rest.remove_prefix(begin);
-        const std::size_t end = std::min(rest.find_first_of(separators), rest.size());
-        words.emplace_back(rest.substr(0, end));
-        rest.remove_prefix(end);
-    }
+    return base::listed_words(value(name, SettingKind::list));
 }
 
 bool SinkSettings::flag(std::string_view name) const {

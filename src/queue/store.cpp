@@ -1,8 +1,10 @@
 #include "postroom/store.hpp"
 
 #include <array>
+#include <limits>
 
 #include "base/mutex.hpp"
+#include "queue/hot_path.hpp"
 
 namespace postroom {
 
@@ -31,6 +33,26 @@ Store::~Store() = default;
 
 Posted Store::post(TxContext& tx, std::span<const NewMessage> messages, const BornLease* born) {
     return std::make_shared<const std::vector<EnqueueResult>>(enqueue(&tx, messages, born));
+}
+
+std::optional<EnqueueResult> Store::find_key(TxContext* /*tx*/, const std::string& /*tenant_id*/,
+                                             const std::string& /*idempotency_key*/) {
+    return std::nullopt;
+}
+
+FoundPage Store::find_within(Queue queue, const Query& query, Duration /*patience*/) {
+    FoundPage page{.messages = find(queue, query)};
+    // Messages without a number cannot be paged behind.
+    if (page.messages.size() == query.limit && query.limit > 0 && page.messages.back().id.seq() > 0)
+        page.next_seq = page.messages.back().id.seq();
+    return page;
+}
+
+std::uint64_t Store::count(Queue queue, const Query& query) {
+    Query all = query;
+    all.payloads = false;
+    all.limit = std::numeric_limits<std::uint32_t>::max();
+    return find(queue, all).size();
 }
 
 void Store::attach(Queue queue, std::shared_ptr<HotPath> path) {

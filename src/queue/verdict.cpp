@@ -5,7 +5,6 @@
 namespace postroom {
 
 Verdict verdict_of(const std::exception_ptr& thrown, Duration pause) {
-    if (thrown == nullptr) return Verdict::done();
     try {
         std::rethrow_exception(thrown);
     } catch (const RetryAfter& e) {

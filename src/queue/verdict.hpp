@@ -7,8 +7,7 @@
 
 namespace postroom {
 
-// `thrown` is nullptr when the handler returned. `pause` is how long a message rests whose database
-// was at fault: that costs it no attempt.
+// `pause` is how long a message rests whose database was at fault: that costs it no attempt.
 Verdict verdict_of(const std::exception_ptr& thrown, Duration pause);
 
 }  // namespace postroom
