@@ -29,7 +29,7 @@ public:
     BellWatch& operator=(const BellWatch&) = delete;
     ~BellWatch();
 
-    // `store->bell` has been told to listen; it belongs to the watch until it breaks or is removed.
+    // `store->bell` listens; it belongs to the watch until it breaks or is removed.
     void add(const ServedStorePtr& store);
     // When this returns its bell is not looked at any more.
     void remove(const ServedStore& store);

@@ -6,9 +6,8 @@
 #include <utility>
 
 #include "base/mutex.hpp"
-#include "postroom/discovery.hpp"
+#include "postroom/tenancy.hpp"
 #include "runtime/loop.hpp"
-#include "runtime/monotonic_clock.hpp"
 #include "runtime/store_openers.hpp"
 #include "tenancy/store_set.hpp"
 
@@ -24,7 +23,7 @@ const DiscoveryOptions& checked(const DiscoveryOptions& options) {
 
 }  // namespace
 
-// Who is told when the stores change.
+// Who is notified when the stores change.
 class Listeners : public std::enable_shared_from_this<Listeners> {
 public:
     Subscription add(std::function<void()> changed) {
@@ -37,7 +36,7 @@ public:
             }));
     }
 
-    void tell() {
+    void notify() {
         const base::MutexLock lock(mutex_);
         for (const std::function<void()>& changed : calls_) changed();
     }
@@ -74,7 +73,7 @@ public:
         try {
             change = set_.update(discover());
         } catch (const std::exception& error) {
-            tell_failure("", "discover", error.what());
+            notify_failure("", "discover", error.what());
             return false;
         }
         // What went is let go of before anything that may take long.
@@ -117,7 +116,7 @@ private:
                     any = true;
                 } else {
                     any = set_.failed(*result.of) || any;
-                    tell_failure(result.of->database.id, "open", result.error);
+                    notify_failure(result.of->database.id, "open", result.error);
                     all = false;
                 }
             }
@@ -128,7 +127,7 @@ private:
 
     void publish() POSTROOM_REQUIRES(refresh_mutex_) {
         exchange_stores();
-        listeners_->tell();
+        listeners_->notify();
     }
 
     void exchange_stores() POSTROOM_REQUIRES(refresh_mutex_) {
@@ -141,13 +140,13 @@ private:
         by_id_.swap(by_id);
     }
 
-    void tell_failure(std::string_view store, std::string_view operation,
-                      std::string_view error) const {
-        if (options_.observer != nullptr)
-            options_.observer->observe({.kind = EventKind::store_failed,
-                                        .store = store,
-                                        .error = error,
-                                        .operation = operation});
+    void notify_failure(std::string_view store, std::string_view operation,
+                        std::string_view error) const {
+        Observer& observer = options_.observer == nullptr ? default_observer() : *options_.observer;
+        observer.observe({.kind = EventKind::store_failed,
+                          .store = store,
+                          .error = error,
+                          .operation = operation});
     }
 
     // When to ask again.

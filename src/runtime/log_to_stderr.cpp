@@ -4,7 +4,7 @@
 #include <cstdio>
 
 #include "postroom/clock.hpp"
-#include "postroom/log.hpp"
+#include "postroom/observer.hpp"
 
 namespace postroom {
 

@@ -9,10 +9,10 @@ namespace postroom {
 
 namespace {
 
-constexpr std::array order{Step::keep,   Step::settle, Step::leave,
-                           Step::listen, Step::claim,  Step::tend};
-// Cleaning up comes last, but not never.
-constexpr Duration tend_patience = std::chrono::seconds{1};
+constexpr std::array order{Step::keep,  Step::settle, Step::leave,   Step::listen,
+                           Step::claim, Step::report, Step::maintain};
+// Reporting and cleaning up come last, but not never.
+constexpr Duration maintain_patience = std::chrono::seconds{1};
 // Where something is due and not allowed, it is allowed when a step ends, or when one turns out to
 // be slow: the latter has to be looked for.
 constexpr Duration blocked_look = std::chrono::milliseconds{50};
@@ -138,10 +138,11 @@ std::optional<Schedule::StoreNumber> Schedule::next_poll(const Load& load, Insta
 
 std::optional<Schedule::Pick> Schedule::next(Instant now, bool may_claim) {
     const Load under_way_now = load(now);
-    const Due& tends = due_.at(index(Step::tend));
-    if (!tends.empty() && tends.begin()->first <= now - tend_patience)
-        if (const auto store = first_of(Step::tend, under_way_now, now))
-            return start(*store, Step::tend, now);
+    for (const Step step : {Step::report, Step::maintain}) {
+        const Due& waiting = due_.at(index(step));
+        if (waiting.empty() || waiting.begin()->first > now - maintain_patience) continue;
+        if (const auto store = first_of(step, under_way_now, now)) return start(*store, step, now);
+    }
     for (const Step step : order) {
         if (step == Step::claim && !may_claim) continue;
         const std::optional<StoreNumber> store = step == Step::claim

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "postroom/clock.hpp"
-#include "postroom/selection.hpp"
+#include "postroom/tenancy.hpp"
 
 namespace postroom {
 
@@ -28,9 +28,10 @@ enum class Step : std::uint8_t {
     leave,   // see whether a store that was removed can be let go of
     listen,  // get the doorbell to listen
     claim,
-    tend,  // clean up
+    report,    // write down who is at work
+    maintain,  // clean up
 };
-inline constexpr std::size_t step_kinds = 6;
+inline constexpr std::size_t step_kinds = 7;
 
 struct ScheduleLimits {
     std::size_t threads = 5;                        // that take steps

@@ -6,8 +6,8 @@
 #include <memory>
 #include <stop_token>
 
-#include "postroom/store_provider.hpp"
-#include "queue/dispatch_core.hpp"
+#include "dispatch/dispatch_core.hpp"
+#include "postroom/tenancy.hpp"
 
 namespace postroom {
 

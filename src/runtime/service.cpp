@@ -200,8 +200,8 @@ std::unique_ptr<Service> ServiceBuilder::build(OpenStore open) {
     DispatcherOptions options = plan->dispatcher;
     if (plan->outbox.wanted()) {
         parts->outbox_stores = make_provider(plan->outbox, budget, observer, open);
-        parts->outboxes = std::make_unique<OutboxRouter>(*parts->outbox_stores,
-                                                         OutboxOptions{.observer = observer});
+        parts->outboxes = std::make_unique<OutboxRouter>(
+            *parts->outbox_stores, OutboxOptions{.queue = {.observer = observer}});
         options.queue = Queue::outbox;
         parts->outbox_dispatcher = std::make_unique<Dispatcher>(*parts->outbox_stores, options);
         parts->outbox_dispatcher->routes() = std::move(plan->outbox.routes);
@@ -209,8 +209,8 @@ std::unique_ptr<Service> ServiceBuilder::build(OpenStore open) {
     }
     if (plan->inbox.wanted()) {
         parts->inbox_stores = make_provider(plan->inbox, budget, observer, open);
-        parts->inboxes =
-            std::make_unique<InboxRouter>(*parts->inbox_stores, InboxOptions{.observer = observer});
+        parts->inboxes = std::make_unique<InboxRouter>(
+            *parts->inbox_stores, InboxOptions{.queue = {.observer = observer}});
         options.queue = Queue::inbox;
         parts->inbox_dispatcher = std::make_unique<Dispatcher>(*parts->inbox_stores, options);
         parts->inbox_dispatcher->routes() = std::move(plan->inbox.routes);

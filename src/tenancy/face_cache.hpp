@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,7 +13,7 @@
 
 #include "base/mutex.hpp"
 #include "postroom/error.hpp"
-#include "postroom/store_provider.hpp"
+#include "postroom/tenancy.hpp"
 
 namespace postroom {
 
@@ -21,7 +22,8 @@ class FaceCache {
 public:
     FaceCache(StoreProvider& stores, const Options& options) : stores_(stores), options_(options) {}
 
-    std::shared_ptr<const Face> hold(std::string_view key) {
+    std::shared_ptr<const Face> hold(std::string_view given) {
+        const std::string key = id_of(given);
         std::vector<std::shared_ptr<Held>> gone;  // they end after the lock
         const base::MutexLock lock(mutex_);
         // Under the lock, so that no answer is older than the face it decides about.
@@ -31,12 +33,21 @@ public:
         if (store != nullptr && found != faces_.end() && found->second->store == store)
             return face_of(found->second);
         drop_faces_of_removed_stores(gone);
-        if (store == nullptr)
-            throw Error(ErrorKind::misuse, "there is no store '" + std::string(key) + "'");
-        return face_of(faces_[std::string(key)] = std::make_shared<Held>(store, options_));
+        if (store == nullptr) throw Error(ErrorKind::misuse, "there is no store '" + key + "'");
+        return face_of(faces_[key] = std::make_shared<Held>(store, options_));
     }
 
 private:
+    // The id of the store that a key names: the key itself, or where both are UUIDs the same in
+    // whatever case.
+    std::string id_of(std::string_view key) const {
+        const std::optional<Uuid> uuid = Uuid::parse(key);
+        if (!uuid || stores_.find(key) != nullptr) return std::string(key);
+        for (const StorePtr& store : stores_.stores())
+            if (Uuid::parse(store->id()) == uuid) return store->id();
+        return std::string(key);
+    }
+
     // The face goes before the store that it stands on.
     struct Held {
         Held(StorePtr given, const Options& options)

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "postroom/store_provider.hpp"
+#include "postroom/tenancy.hpp"
 
 namespace postroom {
 

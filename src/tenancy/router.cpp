@@ -1,4 +1,4 @@
-#include "postroom/router.hpp"
+#include "postroom/tenancy.hpp"
 
 #include "tenancy/face_cache.hpp"
 

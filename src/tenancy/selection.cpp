@@ -1,4 +1,4 @@
-#include "postroom/selection.hpp"
+#include "postroom/tenancy.hpp"
 
 namespace postroom {
 

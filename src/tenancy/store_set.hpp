@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "postroom/discovery.hpp"
+#include "postroom/tenancy.hpp"
 
 namespace postroom {
 

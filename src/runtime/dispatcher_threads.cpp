@@ -1,13 +1,17 @@
-// Crew: the stores it serves, how it starts and how it ends. The steps are in crew_steps.cpp.
-#include "runtime/crew.hpp"
+// Which stores the threads of a dispatcher serve, how they start and how they end. The steps are in
+// dispatcher_steps.cpp.
+#include "runtime/dispatcher_threads.hpp"
+
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <thread>
 #include <utility>
 
+#include "base/host_name.hpp"
 #include "base/random.hpp"
-#include "runtime/monotonic_clock.hpp"
 
 namespace postroom {
 
@@ -15,9 +19,23 @@ namespace {
 
 constexpr Duration close_look_interval = std::chrono::milliseconds{1};
 // Between the first cleanings of two stores, so that a thousand of them do not come at once.
-constexpr Duration tend_spacing = std::chrono::milliseconds{500};
+constexpr Duration maintain_spacing = std::chrono::milliseconds{500};
+constexpr Duration report_spacing = std::chrono::milliseconds{200};
+// Numbers only grow: a store that comes late is not unseen for longer than a minute.
+constexpr std::uint64_t report_places = 300;
+// For all stores together, at the end: one that is away is not waited for.
+constexpr Duration sign_off_time_max = std::chrono::seconds{2};
+// A store that is silent for so long is told of, and again as long as it is.
+constexpr Duration silence_told_after = std::chrono::seconds{10};
+constexpr Duration silence_told_again = std::chrono::minutes{1};
 constexpr std::size_t steps_of_one_store = 4;  // beside renewals
+// The steps that end before messages do.
+constexpr std::array new_work{Step::claim, Step::report, Step::maintain, Step::listen};
 constexpr std::size_t cold_stores_per_worker = 4;
+
+WorkerIdentity this_process() {
+    return {.host = base::host_name(), .pid = getpid(), .version = POSTROOM_VERSION};
+}
 
 base::SystemRandom& system_random() {
     static base::SystemRandom random;
@@ -53,40 +71,48 @@ ScheduleLimits limits_of(std::size_t threads) {
 
 }  // namespace
 
-Dispatcher::Crew::Crew(Store& store, const DispatcherOptions& options)
-    : Crew(std::make_unique<FixedStores>(store), nullptr, options, steps_of_one_store + 1,
-           {.threads = steps_of_one_store + 1,
-            .per_store = steps_of_one_store,
-            .suspects = steps_of_one_store}) {}
+Dispatcher::Threads::Threads(Store& store, const DispatcherOptions& options)
+    : Threads(std::make_unique<FixedStores>(store), nullptr, options, steps_of_one_store + 1,
+              {.threads = steps_of_one_store + 1,
+               .per_store = steps_of_one_store,
+               .suspects = steps_of_one_store}) {}
 
-Dispatcher::Crew::Crew(StoreProvider& stores, const DispatcherOptions& options)
-    : Crew(nullptr, &stores, options, options.store_threads, limits_of(options.store_threads)) {}
+Dispatcher::Threads::Threads(StoreProvider& stores, const DispatcherOptions& options)
+    : Threads(nullptr, &stores, options, options.store_threads, limits_of(options.store_threads)) {}
 
-Dispatcher::Crew::Crew(std::unique_ptr<StoreProvider> own, StoreProvider* given,
-                       const DispatcherOptions& options, std::size_t step_threads,
-                       const ScheduleLimits& limits)
+Dispatcher::Threads::Threads(std::unique_ptr<StoreProvider> own, StoreProvider* given,
+                             const DispatcherOptions& options, std::size_t step_threads,
+                             const ScheduleLimits& limits)
     : own_provider_(std::move(own)),
       provider_(given == nullptr ? *own_provider_ : *given),
       options_(completed(provider_, options)),
       step_threads_(step_threads),
       asks_first_(given != nullptr),
       cold_max_(cold_stores_per_worker * options.worker_count),
+      waits_(monotonic_clock(), {.first = silence_told_after, .again = silence_told_again},
+             [this](const StoreWait& wait) {
+                 observer().observe({.kind = EventKind::store_waits,
+                                     .queue = options_.queue,
+                                     .store = wait.store,
+                                     .operation = wait.operation,
+                                     .duration = wait.waited});
+             }),
       schedule_(limits, strategy_of(options)) {}
 
-Dispatcher::Crew::~Crew() { close(); }
+Dispatcher::Threads::~Threads() { close(); }
 
-void Dispatcher::Crew::intercept(std::shared_ptr<Interceptor> interceptor) {
+void Dispatcher::Threads::intercept(std::shared_ptr<Interceptor> interceptor) {
     interceptors_.push_back(std::move(interceptor));
 }
 
-std::vector<ServedStorePtr> Dispatcher::Crew::served() const {
+std::vector<ServedStorePtr> Dispatcher::Threads::served() const {
     std::vector<ServedStorePtr> out;
     const base::MutexLock lock(mutex_);
     for (const auto& [number, store] : stores_) out.push_back(store);
     return out;
 }
 
-void Dispatcher::Crew::start() {
+void Dispatcher::Threads::start() {
     started_ = true;
     try {
         start_threads();
@@ -98,7 +124,7 @@ void Dispatcher::Crew::start() {
     }
 }
 
-void Dispatcher::Crew::start_threads() {
+void Dispatcher::Threads::start_threads() {
     workers_ = std::make_unique<WorkerPool>(options_.worker_count, [this] { return work(); });
     bells_ = std::make_unique<BellWatch>(
         BellWatch::Calls{.rung = [](ServedStore& store) { store.core->rung(); },
@@ -108,7 +134,7 @@ void Dispatcher::Crew::start_threads() {
         threads_.emplace_back([this](const std::stop_token& stop) { take_steps(stop); });
 }
 
-void Dispatcher::Crew::follow_provider() {
+void Dispatcher::Threads::follow_provider() {
     const base::MutexLock lock(follow_mutex_);
     if (!following_) return;
     const std::vector<StorePtr> wanted = provider_.stores();
@@ -127,27 +153,31 @@ void Dispatcher::Crew::follow_provider() {
         try {
             serve(number, store);
         } catch (const std::exception& error) {
-            tell_failure(*store, "start", error.what());
+            notify_failure(*store, "start", error.what());
         }
     }
 }
 
-void Dispatcher::Crew::tell_failure(const Store& store, std::string_view operation,
-                                    std::string_view error) const {
-    if (options_.observer == nullptr) return;
-    options_.observer->observe({.kind = EventKind::store_failed,
-                                .queue = options_.queue,
-                                .store = store.id(),
-                                .error = error,
-                                .operation = operation});
+void Dispatcher::Threads::notify_failure(const Store& store, std::string_view operation,
+                                         std::string_view error) const {
+    observer().observe({.kind = EventKind::store_failed,
+                        .queue = options_.queue,
+                        .store = store.id(),
+                        .error = error,
+                        .operation = operation});
 }
 
-void Dispatcher::Crew::serve(std::uint64_t number, const StorePtr& store) {
+Observer& Dispatcher::Threads::observer() const {
+    return options_.observer == nullptr ? default_observer() : *options_.observer;
+}
+
+void Dispatcher::Threads::serve(std::uint64_t number, const StorePtr& store) {
     auto core = std::make_shared<DispatchCore>(
         *store, options_, monotonic_clock(),
         options_.random == nullptr ? system_random() : *options_.random, routes_);
     for (const std::shared_ptr<Interceptor>& interceptor : interceptors_)
         core->intercept(interceptor);
+    core->introduce(this_process());
     const auto served = std::make_shared<ServedStore>(number, store, core);
     const auto due = [this, number](Step step) {
         return [this, number, step] { wake(number, step, Instant::min()); };
@@ -159,7 +189,8 @@ void Dispatcher::Crew::serve(std::uint64_t number, const StorePtr& store) {
                        },
                    .poller = due(Step::claim),
                    .settler = due(Step::settle),
-                   .keeper = due(Step::keep)});
+                   .keeper = due(Step::keep),
+                   .reporter = due(Step::report)});
     const Instant now = monotonic_clock().now();
     {
         const base::MutexLock lock(mutex_);
@@ -171,8 +202,10 @@ void Dispatcher::Crew::serve(std::uint64_t number, const StorePtr& store) {
         schedule_.add(number, store->id());
         for (const Step step : {Step::settle, Step::keep, Step::claim})
             schedule_.wake(number, step, now);
-        const Duration spacing = tend_spacing * static_cast<std::int64_t>(number);
-        schedule_.wake(number, Step::tend, now + std::min(spacing, options_.purge_interval));
+        const Duration spacing = maintain_spacing * static_cast<std::int64_t>(number);
+        schedule_.wake(number, Step::maintain, now + std::min(spacing, options_.purge_interval));
+        schedule_.wake(number, Step::report,
+                       now + report_spacing * static_cast<std::int64_t>(number % report_places));
         if (options_.wake_ups) schedule_.wake(number, Step::listen, now);
         call_leader(now);
     }
@@ -180,7 +213,7 @@ void Dispatcher::Crew::serve(std::uint64_t number, const StorePtr& store) {
 }
 
 // As close(), for one store, and nobody waits for it.
-void Dispatcher::Crew::begin_to_leave(const ServedStorePtr& store) {
+void Dispatcher::Threads::begin_to_leave(const ServedStorePtr& store) {
     store->leaving_since = monotonic_clock().now();
     store->leaving = true;
     store->store->detach(options_.queue, *store->core);
@@ -190,30 +223,30 @@ void Dispatcher::Crew::begin_to_leave(const ServedStorePtr& store) {
     wake(store->number, Step::leave, Instant::min());
 }
 
-void Dispatcher::Crew::end_new_work(const ServedStore& store) {
+void Dispatcher::Threads::end_new_work(const ServedStore& store) {
     store.stop.request_stop();
     {
         const base::MutexLock lock(mutex_);
-        for (const Step step : {Step::claim, Step::tend, Step::listen})
-            schedule_.end(store.number, step);
+        for (const Step step : new_work) schedule_.end(store.number, step);
     }
     bells_->remove(store);
 }
 
-void Dispatcher::Crew::wait_for_new_work_to_end() {
+void Dispatcher::Threads::wait_for_new_work_to_end() {
     const auto under_way = [this] {
         const base::MutexLock lock(mutex_);
         return std::any_of(stores_.begin(), stores_.end(),
                            [this](const auto& entry) POSTROOM_REQUIRES(mutex_) {
-                               return schedule_.under_way(entry.first, Step::claim) ||
-                                      schedule_.under_way(entry.first, Step::tend) ||
-                                      schedule_.under_way(entry.first, Step::listen);
+                               return std::any_of(new_work.begin(), new_work.end(),
+                                                  [&](Step step) POSTROOM_REQUIRES(mutex_) {
+                                                      return schedule_.under_way(entry.first, step);
+                                                  });
                            });
     };
     while (under_way()) std::this_thread::sleep_for(close_look_interval);
 }
 
-bool Dispatcher::Crew::all_served(bool (DispatchCore::*holds)() const, Duration timeout) const {
+bool Dispatcher::Threads::all_served(bool (DispatchCore::*holds)() const, Duration timeout) const {
     const Instant give_up = monotonic_clock().now() + timeout;
     std::vector<ServedStorePtr> waited_for = served();
     for (;;) {
@@ -226,7 +259,7 @@ bool Dispatcher::Crew::all_served(bool (DispatchCore::*holds)() const, Duration 
 }
 
 // The order is that of the messages: nothing new comes in, what runs ends, all is settled.
-void Dispatcher::Crew::close() {
+void Dispatcher::Threads::close() {
     if (std::exchange(closed_, true) || !started_) return;
     subscription_ = {};
     {
@@ -236,12 +269,17 @@ void Dispatcher::Crew::close() {
     const std::vector<ServedStorePtr> all = served();
     for (const ServedStorePtr& store : all) {
         store->store->detach(options_.queue, *store->core);
-        store->core->begin_close();
+        if (options_.on_close == OnClose::release) store->core->begin_close();
         end_new_work(*store);
     }
     if (bells_ != nullptr) bells_->stop();
     wait_for_new_work_to_end();
-    if (!all_served(&DispatchCore::idle, options_.drain_timeout)) {
+    const Instant deadline = monotonic_clock().now() + options_.drain_timeout;
+    if (options_.on_close == OnClose::drain) {
+        all_served(&DispatchCore::drained, options_.drain_timeout);
+        for (const ServedStorePtr& store : all) store->core->begin_close();
+    }
+    if (!all_served(&DispatchCore::idle, deadline - monotonic_clock().now())) {
         for (const ServedStorePtr& store : all) store->core->request_stop_of_handlers();
         workers_->stop();
         all_served(&DispatchCore::idle, options_.drain_timeout);
@@ -251,19 +289,24 @@ void Dispatcher::Crew::close() {
     for (std::jthread& thread : threads_) thread.request_stop();
     threads_.clear();
     bells_.reset();
-    for (const ServedStorePtr& store : all) store->core->disconnect();
+    const Instant give_up = monotonic_clock().now() + sign_off_time_max;
+    for (const ServedStorePtr& store : all) {
+        if (monotonic_clock().now() < give_up) store->core->sign_off();
+        store->core->disconnect();
+        if (monotonic_clock().now() < give_up) store->core->settle_late();
+    }
     const base::MutexLock lock(mutex_);
     stores_.clear();
 }
 
-// The cores are told under the lock, so that the last decision is also the last they hear.
-void Dispatcher::Crew::pause(const std::string& topic) {
+// The cores are notified under the lock, so that the last decision is also the last they hear.
+void Dispatcher::Threads::pause(const std::string& topic) {
     const base::MutexLock lock(mutex_);
     paused_.insert(topic);
     for (const auto& [number, served] : stores_) served->core->pause(topic);
 }
 
-void Dispatcher::Crew::resume(const std::string& topic) {
+void Dispatcher::Threads::resume(const std::string& topic) {
     const base::MutexLock lock(mutex_);
     paused_.erase(topic);
     for (const auto& [number, served] : stores_) {
@@ -272,7 +315,7 @@ void Dispatcher::Crew::resume(const std::string& topic) {
     }
 }
 
-void Dispatcher::Crew::pause_in(const std::string& store_id, std::set<std::string> topics) {
+void Dispatcher::Threads::pause_in(const std::string& store_id, std::set<std::string> topics) {
     const base::MutexLock lock(mutex_);
     std::set<std::string>& here = paused_in_[store_id];
     for (const auto& [number, served] : stores_) {
@@ -284,11 +327,21 @@ void Dispatcher::Crew::pause_in(const std::string& store_id, std::set<std::strin
     here = std::move(topics);
 }
 
-void Dispatcher::Crew::nudge() {
+void Dispatcher::Threads::nudge() {
     for (const ServedStorePtr& store : served()) store->core->nudge();
 }
 
-DispatcherStatus Dispatcher::Crew::status() const {
+std::vector<std::string> Dispatcher::Threads::probe(const std::string& destination) {
+    std::vector<std::string> left_alone;
+    for (const ServedStorePtr& store : served()) {
+        if (!store->core->probe(destination, monotonic_clock().now())) continue;
+        left_alone.push_back(store->store->id());
+        store->core->nudge();
+    }
+    return left_alone;
+}
+
+DispatcherStatus Dispatcher::Threads::status() const {
     DispatcherStatus total;
     std::set<std::string> circuits;
     for (const ServedStorePtr& store : served()) {

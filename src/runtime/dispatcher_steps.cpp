@@ -1,9 +1,9 @@
-// Crew: the threads that take the steps, and what the steps do.
+// What the threads of a dispatcher do: taking steps, and what the steps are.
 #include <algorithm>
 #include <utility>
 
-#include "runtime/crew.hpp"
-#include "runtime/monotonic_clock.hpp"
+#include "base/assert.hpp"
+#include "runtime/dispatcher_threads.hpp"
 
 namespace postroom {
 
@@ -13,25 +13,48 @@ namespace {
 constexpr Duration sleep_max = std::chrono::seconds{30};
 constexpr Duration bell_repair_pause = std::chrono::seconds{1};  // doubled each time
 constexpr Duration bell_repair_pause_max = std::chrono::minutes{1};
+constexpr Duration idle_report_interval = std::chrono::minutes{1};
 constexpr Duration leave_look_interval = std::chrono::milliseconds{20};
 // The database's clock may have coarser steps than ours.
 constexpr Duration due_margin = std::chrono::milliseconds{2};
 
+// What a step asks of its store.
+std::string_view name_of(Step step) {
+    switch (step) {
+        case Step::keep:
+            return "extend";
+        case Step::settle:
+            return "settle";
+        case Step::leave:
+            return "leave";
+        case Step::listen:
+            return "listen";
+        case Step::claim:
+            return "claim";
+        case Step::report:
+            return "report";
+        case Step::maintain:
+            return "upkeep";
+    }
+    POSTROOM_ASSERT(false && "a Step outside its enum");
+    return "";
+}
+
 }  // namespace
 
-void Dispatcher::Crew::wake(std::uint64_t store, Step step, Instant at) {
+void Dispatcher::Threads::wake(std::uint64_t store, Step step, Instant at) {
     const base::MutexLock lock(mutex_);
     schedule_.wake(store, step, at);
     call_leader(at);
 }
 
-void Dispatcher::Crew::call_leader(Instant due) {
+void Dispatcher::Threads::call_leader(Instant due) {
     if (!leading_ || due >= leader_sleeps_until_) return;
     called_ = true;
     leader_.notify_one();
 }
 
-void Dispatcher::Crew::take_steps(const std::stop_token& stop) {
+void Dispatcher::Threads::take_steps(const std::stop_token& stop) {
     base::MutexLock lock(mutex_);
     while (!stop.stop_requested()) {
         const Instant now = monotonic_clock().now();
@@ -46,7 +69,9 @@ void Dispatcher::Crew::take_steps(const std::stop_token& stop) {
             ServedStorePtr gone = finish_step(*pick, report);
             if (gone == nullptr) continue;
             lock.unlock();
+            gone->core->sign_off();
             gone->core->disconnect();
+            gone->core->settle_late();
             gone.reset();
             lock.lock();
         } else if (leading_) {
@@ -57,7 +82,7 @@ void Dispatcher::Crew::take_steps(const std::stop_token& stop) {
     }
 }
 
-void Dispatcher::Crew::lead(base::MutexLock& lock, const std::stop_token& stop, Duration sleep) {
+void Dispatcher::Threads::lead(base::MutexLock& lock, const std::stop_token& stop, Duration sleep) {
     leading_ = true;
     called_ = false;
     sleep = std::min(sleep, sleep_max);
@@ -67,8 +92,8 @@ void Dispatcher::Crew::lead(base::MutexLock& lock, const std::stop_token& stop, 
 }
 
 // Returns a store that has left, so that it ends outside of the mutex.
-ServedStorePtr Dispatcher::Crew::finish_step(const Schedule::Pick& pick,
-                                             const Schedule::Report& report) {
+ServedStorePtr Dispatcher::Threads::finish_step(const Schedule::Pick& pick,
+                                                const Schedule::Report& report) {
     schedule_.finished(pick, monotonic_clock().now(), report);
     call_leader(schedule_.wake_at(monotonic_clock().now()));
     if (pick.step != Step::leave || report.next != Instant::max()) return nullptr;
@@ -86,8 +111,9 @@ ServedStorePtr Dispatcher::Crew::finish_step(const Schedule::Pick& pick,
     return gone;
 }
 
-Schedule::Report Dispatcher::Crew::take_step(const ServedStorePtr& store, Step step) {
+Schedule::Report Dispatcher::Threads::take_step(const ServedStorePtr& store, Step step) {
     DispatchCore& core = *store->core;
+    const WaitWatch::Wait wait(waits_, store->store->id(), name_of(step));
     const std::uint64_t failures = core.failures();
     const Instant now = monotonic_clock().now();
     Instant next{};
@@ -104,8 +130,12 @@ Schedule::Report Dispatcher::Crew::take_step(const ServedStorePtr& store, Step s
         case Step::listen:
             next = listen(store);
             break;
-        case Step::tend:
-            next = tend(*store, now);
+        case Step::report:
+            next = core.report_step(
+                now, store->quiet ? options_.quiet_poll_interval : idle_report_interval);
+            break;
+        case Step::maintain:
+            next = maintain(*store, now);
             break;
         case Step::leave:
             next = leave(*store, now);
@@ -116,9 +146,10 @@ Schedule::Report Dispatcher::Crew::take_step(const ServedStorePtr& store, Step s
             .claimed = store->quiet ? 0 : core.last_claimed()};
 }
 
-Instant Dispatcher::Crew::claim(ServedStore& store, Instant now) {
+Instant Dispatcher::Threads::claim(ServedStore& store, Instant now) {
     if (const std::optional<Instant> quiet = quiet_until(store, now)) return *quiet;
-    if (store.quiet.exchange(false)) wake(store.number, Step::tend, now + options_.reap_interval);
+    if (store.quiet.exchange(false))
+        wake(store.number, Step::maintain, now + options_.reap_interval);
     const Instant next = store.core->claim_step(now, store.stop.get_token());
     if (store.core->last_claimed() > 0) note_cold(store, true);
     // A worker may have taken all of it before that was noted.
@@ -129,7 +160,7 @@ Instant Dispatcher::Crew::claim(ServedStore& store, Instant now) {
 // Most rings are for nothing, our own settles among them, and a claim is a lot of work where the
 // connection has to be opened first. So whether there is anything is asked first, where that is an
 // answer that lasts until the next ring.
-std::optional<Instant> Dispatcher::Crew::quiet_until(ServedStore& store, Instant now) {
+std::optional<Instant> Dispatcher::Threads::quiet_until(ServedStore& store, Instant now) {
     if (!asks_first_ || !store.heard_all) return std::nullopt;
     const DispatcherStatus status = store.core->status();
     if (status.in_flight > 0 || status.hot_depth > 0 || status.running > 0) return std::nullopt;
@@ -144,14 +175,14 @@ std::optional<Instant> Dispatcher::Crew::quiet_until(ServedStore& store, Instant
 }
 
 // Where nothing waits there is nothing to take back, and history may grow old a little longer.
-Instant Dispatcher::Crew::tend(ServedStore& store, Instant now) {
-    const Instant next = store.core->tend_step(now, store.stop.get_token());
+Instant Dispatcher::Threads::maintain(ServedStore& store, Instant now) {
+    const Instant next = store.core->maintain_step(now, store.stop.get_token());
     return store.quiet ? std::max(next, now + options_.purge_interval) : next;
 }
 
 // A bell that cannot listen, perhaps because the budget has no connection for it, makes no suspect
 // of its store: polling finds the messages.
-Instant Dispatcher::Crew::listen(const ServedStorePtr& store) {
+Instant Dispatcher::Threads::listen(const ServedStorePtr& store) {
     store->heard_all = false;
     try {
         store->bell = store->store->doorbell(options_.queue);
@@ -159,7 +190,7 @@ Instant Dispatcher::Crew::listen(const ServedStorePtr& store) {
         // From this look on nothing is missed; what came before it is claimed below.
         store->bell->look();
     } catch (const std::exception& error) {
-        if (!store->leaving) tell_failure(*store->store, "listen", error.what());
+        if (!store->leaving) notify_failure(*store->store, "listen", error.what());
         store->listen_pause =
             std::clamp(2 * store->listen_pause, bell_repair_pause, bell_repair_pause_max);
         return monotonic_clock().now() + store->listen_pause;
@@ -173,15 +204,15 @@ Instant Dispatcher::Crew::listen(const ServedStorePtr& store) {
     return Instant::max();
 }
 
-void Dispatcher::Crew::bell_broke(ServedStore& store, const std::string& error) {
+void Dispatcher::Threads::bell_broke(ServedStore& store, const std::string& error) {
     store.heard_all = false;
-    tell_failure(*store.store, "listen", error);
+    notify_failure(*store.store, "listen", error);
     store.core->nudge();
     wake(store.number, Step::listen, monotonic_clock().now() + bell_repair_pause);
 }
 
 // Instant::max() when nothing is left to do there.
-Instant Dispatcher::Crew::leave(ServedStore& store, Instant now) {
+Instant Dispatcher::Threads::leave(ServedStore& store, Instant now) {
     if (store.core->idle()) return Instant::max();
     const Duration since = now - store.leaving_since.load();
     if (since >= options_.drain_timeout && !store.stop_asked.exchange(true))
@@ -193,7 +224,7 @@ Instant Dispatcher::Crew::leave(ServedStore& store, Instant now) {
 }
 
 // One message of the store whose turn it is.
-bool Dispatcher::Crew::work() {
+bool Dispatcher::Threads::work() {
     const ReadyStores::Turn turn = ready_.next();
     if (turn.store == nullptr) return false;
     std::optional<Work> work = turn.store->core->take(monotonic_clock().now());
@@ -207,8 +238,8 @@ bool Dispatcher::Crew::work() {
 }
 
 // Nothing is claimed while many stores have something at hand that was claimed; when there are
-// fewer, the leader is told.
-void Dispatcher::Crew::note_cold(ServedStore& store, bool waits) {
+// fewer, the leader is notified.
+void Dispatcher::Threads::note_cold(ServedStore& store, bool waits) {
     const std::size_t before = ready_.cold();
     ready_.set_cold(store, waits);
     if (waits || before < cold_max_ || ready_.cold() >= cold_max_) return;

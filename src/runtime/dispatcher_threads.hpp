@@ -1,4 +1,4 @@
-// Crew: the threads of a dispatcher, and the stores they serve.
+// Dispatcher::Threads: the threads of a dispatcher, and the stores they serve.
 //
 // Each store has a DispatchCore. Its steps are taken by a fixed number of threads in the order of a
 // Schedule, its handlers run on the workers that all stores share, and its doorbell is watched by
@@ -22,6 +22,7 @@
 #include "runtime/ready_stores.hpp"
 #include "runtime/schedule.hpp"
 #include "runtime/served_store.hpp"
+#include "runtime/wait_watch.hpp"
 #include "runtime/worker_pool.hpp"
 
 namespace postroom {
@@ -31,14 +32,14 @@ namespace postroom {
 inline constexpr Duration settle_time_min = std::chrono::seconds{5};
 
 // Thread safety: as Dispatcher.
-class Dispatcher::Crew {
+class Dispatcher::Threads {
 public:
     // For one store: with threads enough for all its steps.
-    Crew(Store& store, const DispatcherOptions& options);
-    Crew(StoreProvider& stores, const DispatcherOptions& options);
-    Crew(const Crew&) = delete;
-    Crew& operator=(const Crew&) = delete;
-    ~Crew();
+    Threads(Store& store, const DispatcherOptions& options);
+    Threads(StoreProvider& stores, const DispatcherOptions& options);
+    Threads(const Threads&) = delete;
+    Threads& operator=(const Threads&) = delete;
+    ~Threads();
 
     // Also after close(): there is one start only.
     bool started() const { return started_ || closed_; }
@@ -52,12 +53,15 @@ public:
     void resume(const std::string& topic);
     void pause_in(const std::string& store_id, std::set<std::string> topics);
     void nudge();
+    std::vector<std::string> probe(const std::string& destination);
     DispatcherStatus status() const;
+    std::vector<StoreWait> waits() const { return waits_.waits(); }
     const OwnerToken& owner() const { return options_.owner; }
 
 private:
-    Crew(std::unique_ptr<StoreProvider> own, StoreProvider* given, const DispatcherOptions& options,
-         std::size_t step_threads, const ScheduleLimits& limits);
+    Threads(std::unique_ptr<StoreProvider> own, StoreProvider* given,
+            const DispatcherOptions& options, std::size_t step_threads,
+            const ScheduleLimits& limits);
 
     std::vector<ServedStorePtr> served() const;
 
@@ -66,8 +70,10 @@ private:
     void follow_provider();
     void serve(std::uint64_t number, const StorePtr& store);
     void begin_to_leave(const ServedStorePtr& store);
-    // Tells of something that does not speak against the store's other steps.
-    void tell_failure(const Store& store, std::string_view operation, std::string_view error) const;
+    // Notifies the observer of something that does not speak against the store's other steps.
+    void notify_failure(const Store& store, std::string_view operation,
+                        std::string_view error) const;
+    Observer& observer() const;
     void end_new_work(const ServedStore& store);
 
     void wake(std::uint64_t store, Step step, Instant at);
@@ -82,7 +88,7 @@ private:
     Instant claim(ServedStore& store, Instant now);
     // When to poll a store in which nothing waits, and nothing can come unheard.
     std::optional<Instant> quiet_until(ServedStore& store, Instant now);
-    Instant tend(ServedStore& store, Instant now);
+    Instant maintain(ServedStore& store, Instant now);
     Instant listen(const ServedStorePtr& store);
     Instant leave(ServedStore& store, Instant now);
     void bell_broke(ServedStore& store, const std::string& error);
@@ -108,6 +114,7 @@ private:
 
     // Synchronize themselves.
     ReadyStores ready_;
+    WaitWatch waits_;
 
     base::Mutex follow_mutex_;  // one change of the stores at a time
     std::uint64_t next_number_ POSTROOM_GUARDED_BY(follow_mutex_) = 0;
