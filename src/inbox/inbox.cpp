@@ -10,6 +10,7 @@
 
 #include "base/sha256.hpp"
 #include "postroom/error.hpp"
+#include "postroom/operator.hpp"
 
 namespace postroom {
 
@@ -18,33 +19,47 @@ std::string content_hash(std::string_view payload) {
     return {digest.begin(), digest.end()};
 }
 
+namespace {
+
+// Whether this arrival made the message one to be handled, rather than finding it known as such.
+bool is_queued_by(const ReceiveResult& arrival, Revive revive) {
+    const bool revived = arrival.previous == State::dead && revive == Revive::yes;
+    return !arrival.previous || arrival.previous == State::seen || revived;
+}
+
+void note_repeat(Store& store, const std::string& source, Repeat what) {
+    if (StoreControls* const controls = controls_of(store)) controls->note_repeat(source, what);
+}
+
+}  // namespace
+
 Inbox::Inbox(Store& store, const InboxOptions& options)
     : WorkQueue(store, Queue::inbox, options.queue),
       on_hash_mismatch_(options.on_hash_mismatch),
-      observer_(options.observer),
       mismatches_(std::make_unique<std::atomic<std::uint64_t>>(0)) {}
 
 void Inbox::note_mismatch(const InboxKey& key) const {
     ++*mismatches_;
+    note_repeat(store(), key.source, Repeat::hash_mismatch);
     if (on_hash_mismatch_) on_hash_mismatch_(key);
     tell(EventKind::hash_mismatch, {.source = key.source, .message_id = key.message_id});
 }
 
 void Inbox::tell(EventKind kind, const ReceivedMessage& received, State state) const {
-    if (observer_ == nullptr) return;
+    if (!observer().wants(kind)) return;
     Message message;
     message.queue = queue();
     message.state = state;
     message.topic = received.topic.str();
     message.source = received.source;
     message.message_id = MessageId(received.message_id);
-    observer_->observe(
+    observer().observe(
         {.kind = kind, .queue = queue(), .store = store().id(), .message = &message, .count = 1});
 }
 
-bool Inbox::already_processed(const std::string& message_id, const std::string& source,
-                              const std::optional<std::string>& hash, TxContext* tx) const {
-    const InboxKey key{source, message_id};
+// Noting the message as seen writes its row: within a transaction a second caller waits there until
+// the first has ended, and then sees what became of it. once() rests on that.
+bool Inbox::see(TxContext* tx, const InboxKey& key, const std::optional<std::string>& hash) const {
     validate(key, store().limits());
     if (hash && hash->size() > store().limits().hash_bytes) {
         throw std::invalid_argument(fmt::format("hash: {} bytes, at most {} allowed", hash->size(),
@@ -52,44 +67,67 @@ bool Inbox::already_processed(const std::string& message_id, const std::string& 
     }
     const SeenResult seen = store().see(tx, key, hash);
     if (seen.hash_mismatch) note_mismatch(key);
-    if (seen.previous)
-        tell(EventKind::duplicate, {.source = source, .message_id = message_id}, *seen.previous);
+    if (seen.previous == State::done) note_repeat(store(), key.source, Repeat::duplicate);
+    tell(EventKind::checked, {.source = key.source, .message_id = key.message_id},
+         seen.previous.value_or(State::seen));
     return seen.previous == State::done;
 }
 
-bool Inbox::mark(const std::string& message_id, const std::string& source, State state,
-                 std::string_view error, TxContext* tx) const {
-    const InboxKey key{source, message_id};
+bool Inbox::already_processed(const InboxKey& key, const std::optional<std::string>& hash,
+                              std::stop_token stop) const {
+    require_unstopped(stop, "already_processed");
+    return see(nullptr, key, hash);
+}
+
+bool Inbox::already_processed(TxContext& tx, const InboxKey& key,
+                              const std::optional<std::string>& hash) const {
+    return see(&tx, key, hash);
+}
+
+bool Inbox::mark(TxContext* tx, const InboxKey& key, State state, std::string_view error) const {
     validate(key, store().limits());
     return store().mark(tx, key, state, storable_error(error)).has_value();
 }
 
-bool Inbox::mark_processing(const std::string& message_id, const std::string& source,
-                            TxContext* tx) const {
-    return mark(message_id, source, State::ready, {}, tx);
+bool Inbox::mark_processing(const InboxKey& key, std::stop_token stop) const {
+    require_unstopped(stop, "mark_processing");
+    return mark(nullptr, key, State::ready);
 }
 
-bool Inbox::mark_processed(const std::string& message_id, const std::string& source,
-                           TxContext* tx) const {
-    return mark(message_id, source, State::done, {}, tx);
+bool Inbox::mark_processing(TxContext& tx, const InboxKey& key) const {
+    return mark(&tx, key, State::ready);
 }
 
-bool Inbox::mark_dead(const std::string& message_id, const std::string& source,
-                      std::string_view error, TxContext* tx) const {
-    return mark(message_id, source, State::dead, error, tx);
+bool Inbox::mark_processed(const InboxKey& key, std::stop_token stop) const {
+    require_unstopped(stop, "mark_processed");
+    return mark(nullptr, key, State::done);
 }
 
-ReceiveResult Inbox::enqueue(const ReceivedMessage& message, TxContext* tx, bool revive) const {
-    return enqueue_all({&message, 1}, tx, revive).front();
+bool Inbox::mark_processed(TxContext& tx, const InboxKey& key) const {
+    return mark(&tx, key, State::done);
 }
 
-std::vector<ReceiveResult> Inbox::enqueue_all(std::span<const ReceivedMessage> messages,
-                                              TxContext* tx, bool revive) const {
+bool Inbox::mark_dead(const InboxKey& key, std::string_view error, std::stop_token stop) const {
+    require_unstopped(stop, "mark_dead");
+    return mark(nullptr, key, State::dead, error);
+}
+
+bool Inbox::mark_dead(TxContext& tx, const InboxKey& key, std::string_view error) const {
+    return mark(&tx, key, State::dead, error);
+}
+
+std::vector<ReceiveResult> Inbox::receive(TxContext* tx, std::span<const ReceivedMessage> messages,
+                                          Revive revive) const {
     for (const ReceivedMessage& message : messages) validate(message, store().limits());
-    std::vector<ReceiveResult> results = store().receive(tx, messages, revive);
+    std::vector<ReceiveResult> results = store().receive(tx, messages, revive == Revive::yes);
     for (std::size_t i = 0; i < results.size(); ++i) {
         if (results[i].hash_mismatch) note_mismatch(messages[i].key());
-        tell(EventKind::enqueued, messages[i]);
+        if (is_queued_by(results[i], revive)) {
+            tell(EventKind::enqueued, messages[i]);
+        } else {
+            note_repeat(store(), messages[i].source, Repeat::duplicate);
+            tell(EventKind::duplicate, messages[i], *results[i].previous);
+        }
     }
     if (tx == nullptr) {
         store().announce(queue());
@@ -99,21 +137,34 @@ std::vector<ReceiveResult> Inbox::enqueue_all(std::span<const ReceivedMessage> m
     return results;
 }
 
-// Noting the message as seen writes its row: a second caller waits there until the first has ended,
-// and then sees what became of it.
-bool Inbox::once(TxContext& tx, const std::string& source, const std::string& message_id,
-                 const std::function<void()>& effect) const {
-    if (already_processed(message_id, source, {}, &tx)) return false;
-    effect();
-    mark_processed(message_id, source, &tx);
-    return true;
+ReceiveResult Inbox::enqueue(const ReceivedMessage& message, Revive revive,
+                             std::stop_token stop) const {
+    return enqueue_all({&message, 1}, revive, std::move(stop)).front();
+}
+
+ReceiveResult Inbox::enqueue(TxContext& tx, const ReceivedMessage& message, Revive revive) const {
+    return receive(&tx, {&message, 1}, revive).front();
+}
+
+std::vector<ReceiveResult> Inbox::enqueue_all(std::span<const ReceivedMessage> messages,
+                                              Revive revive, std::stop_token stop) const {
+    require_unstopped(stop, "enqueue");
+    return receive(nullptr, messages, revive);
+}
+
+std::vector<ReceiveResult> Inbox::enqueue_all(TxContext& tx,
+                                              std::span<const ReceivedMessage> messages,
+                                              Revive revive) const {
+    return receive(&tx, messages, revive);
 }
 
 std::vector<Lease> Inbox::leases_by_message_id(const OwnerToken& owner,
-                                               std::span<const std::string> message_ids) const {
+                                               std::span<const std::string> message_ids,
+                                               const std::stop_token& stop) const {
     std::vector<Lease> leases;
     for (const std::string& message_id :
          std::set<std::string>(message_ids.begin(), message_ids.end())) {
+        require_unstopped(stop, "settling by message id");
         const std::vector<Lease> found = leases_of(owner, Query{.message_id = message_id});
         if (found.size() > 1) {
             throw Error(ErrorKind::misuse,
@@ -125,28 +176,39 @@ std::vector<Lease> Inbox::leases_by_message_id(const OwnerToken& owner,
     return leases;
 }
 
-std::uint64_t Inbox::ack(const OwnerToken& owner, std::span<const std::string> message_ids) const {
-    return count_changed(ack(leases_by_message_id(owner, message_ids)));
+std::uint64_t Inbox::ack(const OwnerToken& owner, std::span<const std::string> message_ids,
+                         std::stop_token stop) const {
+    return count_changed(ack(leases_by_message_id(owner, message_ids, stop), stop));
 }
 
 std::uint64_t Inbox::abandon(const OwnerToken& owner, std::span<const std::string> message_ids,
-                             std::string_view error, std::optional<Duration> delay) const {
-    return count_changed(abandon(leases_by_message_id(owner, message_ids), error, delay));
+                             std::string_view error, std::optional<Duration> delay,
+                             std::stop_token stop) const {
+    return count_changed(
+        abandon(leases_by_message_id(owner, message_ids, stop), error, delay, stop));
 }
 
 std::uint64_t Inbox::fail(const OwnerToken& owner, std::span<const std::string> message_ids,
-                          std::string_view error) const {
-    return count_changed(fail(leases_by_message_id(owner, message_ids), error));
+                          std::string_view error, std::stop_token stop) const {
+    return count_changed(fail(leases_by_message_id(owner, message_ids, stop), error, stop));
 }
 
-std::optional<Message> Inbox::get(const std::string& message_id,
-                                  const std::optional<std::string>& source) const {
+std::optional<Message> Inbox::get(const InboxKey& key, std::stop_token stop) const {
+    require_unstopped(stop, "get");
     std::vector<Message> found =
-        store().find(Queue::inbox, {.message_id = message_id, .source = source, .limit = 2});
+        store().find(Queue::inbox, {.message_id = key.message_id, .source = key.source});
+    if (found.empty()) return std::nullopt;
+    return std::move(found.front());
+}
+
+std::optional<Message> Inbox::get(const MessageId& message_id, std::stop_token stop) const {
+    require_unstopped(stop, "get");
+    std::vector<Message> found =
+        store().find(Queue::inbox, {.message_id = message_id.str(), .limit = 2});
     if (found.size() > 1) {
         throw Error(
             ErrorKind::misuse,
-            fmt::format("message_id '{}': known from several sources; name one", message_id));
+            fmt::format("message_id '{}': known from several sources; name one", message_id.str()));
     }
     if (found.empty()) return std::nullopt;
     return std::move(found.front());

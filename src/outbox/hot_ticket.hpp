@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "postroom/store.hpp"
+#include "queue/hot_path.hpp"
+#include "queue/message_fields.hpp"
 
 namespace postroom {
 
@@ -36,24 +38,12 @@ private:
 // without asking.
 inline Message as_stored(NewMessage message, const EnqueueResult& result, const BornLease& born,
                          Instant now) {
-    Message out;
+    Message out = stored_form(std::move(message));
     out.id = result.id;
-    out.queue = Queue::outbox;
     out.state = State::in_progress;
-    out.message_id = result.message_id;
-    out.topic = message.topic.str();
-    out.payload = std::move(message.payload).value_or(std::string());
-    out.content_type = std::move(message.content_type);
-    out.headers = std::move(message.headers);
-    out.correlation_id = std::move(message.correlation_id);
-    out.tenant_id = std::move(message.tenant_id);
-    out.aggregate_type = message.aggregate_type.str();
-    out.aggregate_id = std::move(message.aggregate_id);
     out.created_at = now;
     out.available_at = now;
-    out.occurred_at = message.occurred_at;
-    out.priority = message.priority;
-    out.max_attempts = message.max_attempts;
+    note_occurrence(out);
     out.lease = Lease{.id = result.id,
                       .lease_id = born.lease_id,
                       .owner = born.owner,

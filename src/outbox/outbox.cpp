@@ -6,31 +6,39 @@
 
 #include "base/ulid.hpp"
 #include "outbox/hot_ticket.hpp"
+#include "postroom/ambient.hpp"
 #include "postroom/error.hpp"
+#include "postroom/tracing.hpp"
+#include "queue/message_fields.hpp"
+#include "queue/trace_headers.hpp"
 
 namespace postroom {
 
 namespace {
 
+// What else is told of messages that were enqueued.
+struct Enqueuing {
+    std::vector<bool> stamps{};
+    Duration took{};
+};
+
 // A commit may come when the outbox is gone.
-void tell(Observer* observer, const Store& store, std::span<const NewMessage> messages,
-          std::span<const EnqueueResult> results) {
-    if (observer == nullptr) return;
+void tell(Observer& observer, const Store& store, std::span<const NewMessage> messages,
+          std::span<const EnqueueResult> results, const Enqueuing& enqueuing = {}) {
     for (std::size_t i = 0; i < results.size(); ++i) {
-        if (results[i].id == WorkItemId{}) continue;
-        Message message;
+        const EventKind kind =
+            results[i].already_existed ? EventKind::duplicate : EventKind::enqueued;
+        if (results[i].id == WorkItemId{} || !observer.wants(kind)) continue;
+        Message message = labels_of(messages[i]);
         message.id = results[i].id;
         message.message_id = results[i].message_id;
-        message.topic = messages[i].topic.str();
-        message.correlation_id = messages[i].correlation_id;
-        message.tenant_id = messages[i].tenant_id;
-        message.idempotency_key = messages[i].idempotency_key;
-        observer->observe(
-            {.kind = results[i].already_existed ? EventKind::duplicate : EventKind::enqueued,
-             .queue = Queue::outbox,
-             .store = store.id(),
-             .message = &message,
-             .count = 1});
+        observer.observe({.kind = kind,
+                          .queue = Queue::outbox,
+                          .store = store.id(),
+                          .message = &message,
+                          .count = 1,
+                          .duration = enqueuing.took,
+                          .stamped = !enqueuing.stamps.empty() && enqueuing.stamps[i]});
     }
 }
 
@@ -51,7 +59,7 @@ struct Outbox::Ids {
 Outbox::Outbox(Store& store, const OutboxOptions& options)
     : WorkQueue(store, Queue::outbox, options.queue),
       require_transaction_(options.require_transaction),
-      observer_(options.observer),
+      tracing_(options.tracing),
       ids_(std::make_unique<Ids>(options.clock, random())) {}
 
 Outbox::~Outbox() = default;
@@ -69,6 +77,18 @@ NewMessage Outbox::prepare(const NewMessage& message) const {
     return out;
 }
 
+Outbox::Stamps Outbox::stamp(std::span<NewMessage> messages) const {
+    Stamps stamps;
+    if (tracing_ == nullptr) return stamps;
+    for (NewMessage& message : messages) {
+        // A full message goes without: being traced is no reason to be refused.
+        const bool fits = header_bytes(message.headers) + traceparent_header_bytes <=
+                          store().limits().headers_bytes;
+        stamps.push_back(fits && tracing_->stamp(message.headers));
+    }
+    return stamps;
+}
+
 std::vector<EnqueueResult> Outbox::store_all(TxContext* tx,
                                              std::span<const NewMessage> messages) const {
     std::vector<NewMessage> prepared;
@@ -77,17 +97,19 @@ std::vector<EnqueueResult> Outbox::store_all(TxContext* tx,
     if (tx == nullptr && require_transaction_) {
         throw Error(ErrorKind::misuse, "enqueue: a transaction is required (require_transaction)");
     }
+    const Stamps stamps = stamp(prepared);
     const bool end_is_told = tx == nullptr || tx->reports_end();
     const std::shared_ptr<HotPath> path = end_is_told ? store().hot_path(queue()) : nullptr;
     const std::optional<BornLease> born = path != nullptr ? path->reserve(prepared) : std::nullopt;
-    if (born) return store_hot(tx, std::move(prepared), path, *born);
-    return store_cold(tx, prepared);
+    if (born) return store_hot(tx, std::move(prepared), stamps, path, *born);
+    return store_cold(tx, prepared, stamps);
 }
 
-std::vector<EnqueueResult> Outbox::store_cold(TxContext* tx,
-                                              std::span<const NewMessage> messages) const {
+std::vector<EnqueueResult> Outbox::store_cold(TxContext* tx, std::span<const NewMessage> messages,
+                                              const Stamps& stamps) const {
+    const Instant before = stopwatch().now();
     const std::vector<EnqueueResult> results = store().enqueue(tx, messages);
-    tell(observer_, store(), messages, results);
+    tell(observer(), store(), messages, results, {stamps, stopwatch().now() - before});
     if (tx == nullptr) {
         store().announce(queue());
     } else if (tx->reports_end()) {
@@ -97,12 +119,13 @@ std::vector<EnqueueResult> Outbox::store_cold(TxContext* tx,
 }
 
 std::vector<EnqueueResult> Outbox::store_hot(TxContext* tx, std::vector<NewMessage> messages,
-                                             std::shared_ptr<HotPath> path,
+                                             const Stamps& stamps, std::shared_ptr<HotPath> path,
                                              const BornLease& born) const {
     auto ticket = std::make_shared<HotTicket>(std::move(path), born);
+    const Instant before = stopwatch().now();
     auto results =
         std::make_shared<const std::vector<EnqueueResult>>(store().enqueue(tx, messages, &born));
-    tell(observer_, store(), messages, *results);
+    tell(observer(), store(), messages, *results, {stamps, stopwatch().now() - before});
     hand_over_after(tx, std::move(ticket), std::move(messages), results);
     return *results;
 }
@@ -146,9 +169,7 @@ std::vector<EnqueueResult> Outbox::enqueue_all(TxContext& tx,
 
 std::vector<EnqueueResult> Outbox::enqueue_all(std::span<const NewMessage> messages,
                                                std::stop_token stop) const {
-    if (stop.stop_requested()) {
-        throw Error(ErrorKind::unavailable, "enqueue: stopped before anything was written");
-    }
+    require_unstopped(stop, "enqueue");
     return store_all(nullptr, messages);
 }
 
@@ -157,13 +178,15 @@ MessageId Outbox::post(TxContext& tx, const NewMessage& message) const {
     if (!tx.reports_end() || !prepared.front().idempotency_key.empty())
         return store_all(&tx, {&message, 1}).front().message_id;
     const MessageId id = prepared.front().message_id;
+    Stamps stamps = stamp(prepared);
     const std::shared_ptr<HotPath> path = store().hot_path(queue());
     const std::optional<BornLease> born = path != nullptr ? path->reserve(prepared) : std::nullopt;
     const auto ticket = born ? std::make_shared<HotTicket>(path, *born) : nullptr;
     const Posted posted = store().post(tx, prepared, born ? &*born : nullptr);
-    if (observer_ != nullptr)
-        tx.after_commit([observer = observer_, &store = store(), prepared, posted] {
-            tell(observer, store, prepared, *posted);
+    if (observer().wants(EventKind::enqueued))
+        tx.after_commit([&observer = observer(), &store = store(), prepared, posted,
+                         enqueuing = Enqueuing{.stamps = std::move(stamps)}] {
+            tell(observer, store, prepared, *posted, enqueuing);
         });
     if (ticket != nullptr) {
         hand_over_after(&tx, ticket, std::move(prepared), posted);
@@ -173,20 +196,51 @@ MessageId Outbox::post(TxContext& tx, const NewMessage& message) const {
     return id;
 }
 
+std::optional<EnqueueResult> Outbox::find_added(TxContext* tx, const std::string& tenant_id,
+                                                const std::string& idempotency_key) const {
+    if (idempotency_key.empty()) throw std::invalid_argument("idempotency_key: must not be empty");
+    std::optional<EnqueueResult> there = store().find_key(tx, tenant_id, idempotency_key);
+    if (there) {
+        const NewMessage known{.tenant_id = tenant_id, .idempotency_key = idempotency_key};
+        tell(observer(), store(), {&known, 1}, {&*there, 1});
+    }
+    return there;
+}
+
+MessageId Outbox::write(const NewMessage& message) const {
+    return write_all({&message, 1}).front();
+}
+
+MessageId Outbox::write(TopicName topic, std::string json) const {
+    return write({.topic = std::move(topic), .payload = std::move(json)});
+}
+
+std::vector<MessageId> Outbox::write_all(std::span<const NewMessage> messages) const {
+    TxContext* const tx = AmbientTransaction::current();
+    if (tx == nullptr)
+        throw Error(ErrorKind::misuse,
+                    "write: this thread has named no transaction (AmbientTransaction)");
+    std::vector<MessageId> ids;
+    for (EnqueueResult& stored : store_all(tx, messages))
+        ids.push_back(std::move(stored.message_id));
+    return ids;
+}
+
 SqlStatement Outbox::statement(const NewMessage& message) const {
     return store().enqueue_statement(prepare(message));
 }
 
-bool Outbox::mark_dispatched(const WorkItemId& id) const {
-    return ack(owner(), std::array{id}) > 0;
+bool Outbox::mark_dispatched(const WorkItemId& id, std::stop_token stop) const {
+    return ack(owner(), std::array{id}, std::move(stop)) > 0;
 }
 
-bool Outbox::reschedule(const WorkItemId& id, Duration delay, std::string_view last_error) const {
-    return abandon(owner(), std::array{id}, last_error, delay) > 0;
+bool Outbox::reschedule(const WorkItemId& id, Duration delay, std::string_view last_error,
+                        std::stop_token stop) const {
+    return abandon(owner(), std::array{id}, last_error, delay, std::move(stop)) > 0;
 }
 
-bool Outbox::fail(const WorkItemId& id, std::string_view last_error) const {
-    return fail(owner(), std::array{id}, last_error) > 0;
+bool Outbox::fail(const WorkItemId& id, std::string_view last_error, std::stop_token stop) const {
+    return fail(owner(), std::array{id}, last_error, std::move(stop)) > 0;
 }
 
 }  // namespace postroom

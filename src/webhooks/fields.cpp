@@ -28,11 +28,12 @@ FieldResult find_header(std::span<const HeaderView> headers, std::string_view na
     FieldResult result;
     for (const HeaderView& header : headers) {
         if (!same_name(header.name, name)) continue;
-        if (header.value.size() > bytes_max) return {Verdict::header_too_large};
-        if (result.verdict == Verdict::ok) return {Verdict::malformed};
-        result = {Verdict::ok, header.value};
+        if (header.value.size() > bytes_max) return {Authenticity::header_too_large};
+        if (result.authenticity == Authenticity::ok) return {Authenticity::malformed};
+        result = {Authenticity::ok, header.value};
     }
-    if (result.verdict == Verdict::ok && result.value.empty()) return {Verdict::missing_header};
+    if (result.authenticity == Authenticity::ok && result.value.empty())
+        return {Authenticity::missing_header};
     return result;
 }
 

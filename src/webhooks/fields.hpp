@@ -16,7 +16,7 @@ namespace postroom::webhooks {
 // A header's value, or why there is none: missing_header, malformed (there twice) or
 // header_too_large.
 struct FieldResult {
-    Verdict verdict = Verdict::missing_header;
+    Authenticity authenticity = Authenticity::missing_header;
     std::string_view value{};
 };
 FieldResult find_header(std::span<const HeaderView> headers, std::string_view name,

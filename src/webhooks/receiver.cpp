@@ -52,17 +52,31 @@ std::optional<ReceivedMessage> Receiver::message_from(const Verification& verifi
 }
 
 Receipt Receiver::receive(std::span<const HeaderView> headers, std::string_view body,
-                          TxContext* tx) const {
+                          std::stop_token stop) const {
+    return verified(headers, body, [&](const ReceivedMessage& message) {
+        return inbox_.enqueue(message, Revive::no, std::move(stop));
+    });
+}
+
+Receipt Receiver::receive(TxContext& tx, std::span<const HeaderView> headers,
+                          std::string_view body) const {
+    return verified(headers, body,
+                    [&](const ReceivedMessage& message) { return inbox_.enqueue(tx, message); });
+}
+
+Receipt Receiver::verified(
+    std::span<const HeaderView> headers, std::string_view body,
+    const std::function<ReceiveResult(const ReceivedMessage&)>& enqueue) const {
     const Verification verification = scheme_.verify(headers, body);
-    Receipt receipt{.verdict = verification.verdict};
+    Receipt receipt{.authenticity = verification.authenticity};
     if (!verification.ok()) return receipt;
 
     const std::optional<ReceivedMessage> message = message_from(verification, body, receipt);
     if (!message) {
-        receipt.verdict = Verdict::unusable_message;
+        receipt.authenticity = Authenticity::unusable_message;
         return receipt;
     }
-    const ReceiveResult result = inbox_.enqueue(*message, tx);
+    const ReceiveResult result = enqueue(*message);
     // Seen is not queued: somebody has only asked about this message before.
     const bool fresh = !result.previous || result.previous == State::seen;
     receipt.outcome = fresh ? Receipt::Outcome::accepted : Receipt::Outcome::duplicate;

@@ -61,11 +61,11 @@ std::chrono::sys_seconds Scheme::Core::now() const {
     return std::chrono::floor<std::chrono::seconds>(clock_.now());
 }
 
-Verdict Scheme::Core::judge_time(std::chrono::sys_seconds signed_at) const {
+Authenticity Scheme::Core::judge_time(std::chrono::sys_seconds signed_at) const {
     const std::chrono::sys_seconds present = now();
-    if (present - signed_at > options_.tolerance) return Verdict::timestamp_too_old;
-    if (signed_at - present > options_.tolerance) return Verdict::timestamp_in_future;
-    return Verdict::ok;
+    if (present - signed_at > options_.tolerance) return Authenticity::timestamp_too_old;
+    if (signed_at - present > options_.tolerance) return Authenticity::timestamp_in_future;
+    return Authenticity::ok;
 }
 
 std::vector<base::Sha256Digest> Scheme::Core::sign(std::string_view content) const {

@@ -30,7 +30,7 @@ public:
     std::chrono::sys_seconds now() const;
 
     // ok, timestamp_too_old or timestamp_in_future.
-    Verdict judge_time(std::chrono::sys_seconds signed_at) const;
+    Authenticity judge_time(std::chrono::sys_seconds signed_at) const;
 
     // One digest of `content` for each key. Throws Error{misuse} when there is none.
     std::vector<base::Sha256Digest> sign(std::string_view content) const POSTROOM_EXCLUDES(mutex_);

@@ -37,21 +37,22 @@ std::string signed_content(std::string_view id, std::string_view seconds, std::s
 }
 
 // "v1,<base64> v1,<base64> v1a,...": puts the digests of our version into `digests`.
-Verdict parse_signatures(std::string_view value, std::size_t count_max,
-                         std::vector<std::string>& digests) {
+Authenticity parse_signatures(std::string_view value, std::size_t count_max,
+                              std::vector<std::string>& digests) {
     std::size_t count = 0;
     for (std::optional<std::string_view> rest = value; rest;) {
         const std::string_view element = next_element(rest, ' ');
-        if (++count > count_max) return Verdict::too_many_signatures;
+        if (++count > count_max) return Authenticity::too_many_signatures;
         const std::size_t comma = element.find(',');
         if (comma == std::string_view::npos || !is_version(element.substr(0, comma)))
-            return Verdict::malformed;
+            return Authenticity::malformed;
         if (element.substr(0, comma) != version) continue;
         std::optional<std::string> digest = base::base64_decode(element.substr(comma + 1));
-        if (!digest || digest->size() != base::Sha256Digest{}.size()) return Verdict::malformed;
+        if (!digest || digest->size() != base::Sha256Digest{}.size())
+            return Authenticity::malformed;
         digests.push_back(*std::move(digest));
     }
-    return digests.empty() ? Verdict::unknown_version : Verdict::ok;
+    return digests.empty() ? Authenticity::unknown_version : Authenticity::ok;
 }
 
 }  // namespace
@@ -69,20 +70,21 @@ Verification StandardWebhooks::verify(std::span<const HeaderView> headers,
     const FieldResult timestamp = find_header(headers, timestamp_header, bytes_max);
     const FieldResult signature = find_header(headers, signature_header, bytes_max);
     for (const FieldResult& field : {id, timestamp, signature})
-        if (field.verdict != Verdict::ok) return {.verdict = field.verdict};
+        if (field.authenticity != Authenticity::ok) return {.authenticity = field.authenticity};
 
     const std::optional<std::chrono::sys_seconds> signed_at = parse_seconds(timestamp.value);
-    if (!signed_at || !is_message_id(id.value)) return {.verdict = Verdict::malformed};
+    if (!signed_at || !is_message_id(id.value)) return {.authenticity = Authenticity::malformed};
     std::vector<std::string> digests;
-    Verdict verdict = parse_signatures(signature.value, core().options().signatures_max, digests);
-    if (verdict != Verdict::ok) return {.verdict = verdict};
-    verdict = core().judge_time(*signed_at);
-    if (verdict != Verdict::ok) return {.verdict = verdict};
+    Authenticity authenticity =
+        parse_signatures(signature.value, core().options().signatures_max, digests);
+    if (authenticity != Authenticity::ok) return {.authenticity = authenticity};
+    authenticity = core().judge_time(*signed_at);
+    if (authenticity != Authenticity::ok) return {.authenticity = authenticity};
 
     std::optional<std::string> key =
         core().matching_key(signed_content(id.value, timestamp.value, body), digests);
-    if (!key) return {.verdict = Verdict::no_matching_signature};
-    return {Verdict::ok, std::string(id.value), *signed_at, *std::move(key)};
+    if (!key) return {.authenticity = Authenticity::no_matching_signature};
+    return {Authenticity::ok, std::string(id.value), *signed_at, *std::move(key)};
 }
 
 std::vector<Header> StandardWebhooks::sign(std::string_view message_id,

@@ -47,33 +47,33 @@ struct ParsedHeader {
     std::size_t signatures = 0;
 };
 
-Verdict parse_element(std::string_view element, std::size_t count_max, ParsedHeader& header) {
+Authenticity parse_element(std::string_view element, std::size_t count_max, ParsedHeader& header) {
     const std::size_t equals = element.find('=');
-    if (equals == std::string_view::npos) return Verdict::malformed;
+    if (equals == std::string_view::npos) return Authenticity::malformed;
     const std::string_view name = element.substr(0, equals);
     const std::string_view value = element.substr(equals + 1);
-    if (!is_version(name)) return Verdict::malformed;
+    if (!is_version(name)) return Authenticity::malformed;
     if (name == time_name) {
-        if (header.signed_at) return Verdict::malformed;
+        if (header.signed_at) return Authenticity::malformed;
         header.seconds = value;
         header.signed_at = parse_seconds(value);
-        return header.signed_at ? Verdict::ok : Verdict::malformed;
+        return header.signed_at ? Authenticity::ok : Authenticity::malformed;
     }
-    if (++header.signatures > count_max) return Verdict::too_many_signatures;
-    if (name != scheme) return Verdict::ok;
+    if (++header.signatures > count_max) return Authenticity::too_many_signatures;
+    if (name != scheme) return Authenticity::ok;
     std::optional<std::string> digest = decode_digest(value);
-    if (!digest) return Verdict::malformed;
+    if (!digest) return Authenticity::malformed;
     header.digests.push_back(*std::move(digest));
-    return Verdict::ok;
+    return Authenticity::ok;
 }
 
-Verdict parse_header(std::string_view value, std::size_t count_max, ParsedHeader& header) {
+Authenticity parse_header(std::string_view value, std::size_t count_max, ParsedHeader& header) {
     for (std::optional<std::string_view> rest = value; rest;) {
-        const Verdict verdict = parse_element(next_element(rest, ','), count_max, header);
-        if (verdict != Verdict::ok) return verdict;
+        const Authenticity authenticity = parse_element(next_element(rest, ','), count_max, header);
+        if (authenticity != Authenticity::ok) return authenticity;
     }
-    if (!header.signed_at) return Verdict::malformed;
-    return header.digests.empty() ? Verdict::unknown_version : Verdict::ok;
+    if (!header.signed_at) return Authenticity::malformed;
+    return header.digests.empty() ? Authenticity::unknown_version : Authenticity::ok;
 }
 
 }  // namespace
@@ -91,17 +91,17 @@ StripeStyle::StripeStyle(std::initializer_list<Key> keys, const SchemeOptions& o
 Verification StripeStyle::verify(std::span<const HeaderView> headers, std::string_view body) const {
     const SchemeOptions& options = core().options();
     const FieldResult field = find_header(headers, header_name_, options.header_bytes_max);
-    if (field.verdict != Verdict::ok) return {.verdict = field.verdict};
+    if (field.authenticity != Authenticity::ok) return {.authenticity = field.authenticity};
     ParsedHeader header;
-    Verdict verdict = parse_header(field.value, options.signatures_max, header);
-    if (verdict != Verdict::ok) return {.verdict = verdict};
-    verdict = core().judge_time(*header.signed_at);
-    if (verdict != Verdict::ok) return {.verdict = verdict};
+    Authenticity authenticity = parse_header(field.value, options.signatures_max, header);
+    if (authenticity != Authenticity::ok) return {.authenticity = authenticity};
+    authenticity = core().judge_time(*header.signed_at);
+    if (authenticity != Authenticity::ok) return {.authenticity = authenticity};
 
     std::optional<std::string> key =
         core().matching_key(signed_content(header.seconds, body), header.digests);
-    if (!key) return {.verdict = Verdict::no_matching_signature};
-    return {Verdict::ok, {}, *header.signed_at, *std::move(key)};
+    if (!key) return {.authenticity = Authenticity::no_matching_signature};
+    return {Authenticity::ok, {}, *header.signed_at, *std::move(key)};
 }
 
 Header StripeStyle::sign(std::string_view body) const {
