@@ -34,4 +34,14 @@ public:
     Instant now() const override;
 };
 
+// Time that never jumps, for everything a process measures by itself. Its instants mean nothing
+// outside this process.
+class MonotonicClock final : public Clock {
+public:
+    Instant now() const override;
+};
+
+// It has no state, so all share one.
+const MonotonicClock& monotonic_clock();
+
 }  // namespace postroom

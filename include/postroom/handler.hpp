@@ -8,8 +8,9 @@
 //   });
 //   while (process_one(inbox, routes)) {}
 //
-// A handler that returns is done. One that throws is tried again after a back-off, until its
-// attempts are used up; the exceptions below say something more precise. A message may be delivered
+// A handler that returns is done, unless it returns a Verdict: then that counts. One that throws is
+// tried again after a back-off, until its attempts are used up; the exceptions below say something
+// more precise. A handler that returns anything else does not compile. A message may be delivered
 // more than once, so a handler must bear that, unless it does all its work in the transaction it is
 // given.
 //
@@ -27,9 +28,11 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "postroom/detail/callable.hpp"
 #include "postroom/message.hpp"
 #include "postroom/transaction.hpp"
 #include "postroom/work_queue.hpp"
@@ -83,7 +86,7 @@ private:
 };
 
 // What became of a message in its handler. Returning and throwing say the same.
-struct Verdict {
+struct [[nodiscard]] Verdict {
     Outcome outcome = Outcome::ack;
     std::string error{};
     std::optional<Duration> delay{};  // abandon: nullopt for the policy's
@@ -153,10 +156,26 @@ public:
     virtual void after(const Message& /*message*/, std::string_view /*error*/) {}
 };
 
-using Handler = std::function<void(const Message&, HandlerContext&)>;
+using Handler = std::function<Verdict(const Message&, HandlerContext&)>;
 // One verdict for each message, in order.
 using BatchHandler = std::function<std::vector<Verdict>(std::span<const Message>, HandlerContext&)>;
 using AsyncHandler = std::function<void(Delivery)>;
+
+// What may be registered as a handler: it returns nothing, or the Verdict that counts. Whatever
+// else it returned would be dropped unread, and its message would be done.
+template <class F, class... Arguments>
+concept CallableHandler =
+    detail::Returns<F, void, Arguments...> || detail::Returns<F, Verdict, Arguments...>;
+template <class F>
+inline constexpr bool is_handler_v =
+    CallableHandler<F, const Message&> || CallableHandler<F, const Message&, HandlerContext&>;
+template <class F, class T>
+inline constexpr bool is_typed_handler_v =
+    CallableHandler<F, const T&> || CallableHandler<F, const T&, const Message&> ||
+    CallableHandler<F, const T&, const Message&, HandlerContext&>;
+// Its outcome is what its Delivery is told.
+template <class F>
+inline constexpr bool is_async_handler_v = detail::Returns<F, void, Delivery>;
 
 // A type that a payload can be read into; see TypedMessage for the way there.
 template <class T>
@@ -175,12 +194,14 @@ public:
         BatchHandler batch{};
         std::uint32_t batch_max = 1;
         AsyncHandler async{};
-        std::string destination{};  // on_matching(): whose circuit it has
+        std::string destination{};           // on_matching(): whose circuit it has
+        std::optional<RetryPolicy> retry{};  // on_matching(): in place of the dispatcher's
     };
 
-    // `handler` is called with (const Message&) or (const Message&, HandlerContext&). Without an
-    // aggregate type it is AggregateType::global(). Throws Error{misuse} when the pair has a
-    // handler, std::invalid_argument for an empty name.
+    // `handler` is called with (const Message&) or (const Message&, HandlerContext&), and returns
+    // nothing or a Verdict. Without an aggregate type it is AggregateType::global(). Throws
+    // Error{misuse} when the pair has a handler, std::invalid_argument for an empty name or an
+    // empty handler.
     template <class F>
     Routes& on(const TopicName& topic, F handler) {
         return add({}, topic, {.handler = adapt(std::move(handler))});
@@ -222,39 +243,49 @@ public:
 
     // As on(), for a handler that settles the message later. Needs a Dispatcher: process_one()
     // throws Error{misuse}.
-    Routes& on_async(const TopicName& topic, AsyncHandler handler);
-    Routes& on_async(const AggregateType& aggregate_type, const TopicName& topic,
-                     AsyncHandler handler);
+    template <class F>
+    Routes& on_async(const TopicName& topic, F handler) {
+        return add({}, topic, {.async = adapt_async(std::move(handler))});
+    }
+    template <class F>
+    Routes& on_async(const AggregateType& aggregate_type, const TopicName& topic, F handler) {
+        return add(aggregate_type, topic, {.async = adapt_async(std::move(handler))});
+    }
 
     // As on_batch(), for every topic that `pattern` matches, of whatever aggregate type, and that
     // no handler of its own takes: '*' stands for any characters, none too. The first registered
-    // pattern that matches counts. With a `destination` all these topics share its circuit, unless
-    // DispatcherOptions::topics names another.
+    // pattern that matches counts. With a `destination` all these topics share its circuit, and
+    // with `retry` its policy is theirs, unless DispatcherOptions::topics names another.
     Routes& on_matching(std::string pattern, std::uint32_t batch_max, BatchHandler handler,
-                        std::string destination = {});
+                        std::string destination = {}, std::optional<RetryPolicy> retry = {});
 
+    // The topics, and patterns of topics, that have a handler; each once, in order.
+    std::vector<std::string> topics() const;
     // nullptr when nobody handles it.
     const Route* find(const Message& message) const;
     const Route* find(const std::string& aggregate_type, const std::string& topic) const;
     // That of the first pattern that matches; nullptr when there is none.
     const std::string* destination(std::string_view topic) const;
+    const RetryPolicy* retry(std::string_view topic) const;
 
 private:
     const Route* find_matching(std::string_view topic) const;
     Routes& add(const AggregateType& aggregate_type, const TopicName& topic, Route route);
 
+    // An empty handler comes out empty, for add() to refuse.
     template <class F>
     static Handler adapt(F handler) {
-        if constexpr (std::invocable<F&, const Message&, HandlerContext&>) {
-            return Handler(std::move(handler));
-        } else {
-            static_assert(std::invocable<F&, const Message&>,
-                          "a handler takes (const Message&) or "
-                          "(const Message&, HandlerContext&)");
-            return [handler = std::move(handler)](const Message& m, HandlerContext&) mutable {
-                handler(m);
-            };
-        }
+        static_assert(is_handler_v<F>,
+                      "a handler takes (const Message&) or (const Message&, HandlerContext&), and "
+                      "returns void or postroom::Verdict; anything else would be ignored");
+        if (detail::is_empty(handler)) return {};
+        return [handler = std::move(handler)](const Message& m, HandlerContext& context) mutable {
+            if constexpr (CallableHandler<F, const Message&, HandlerContext&>) {
+                return detail::call_or_done<Verdict>(handler, m, context);
+            } else if constexpr (is_handler_v<F>) {
+                return detail::call_or_done<Verdict>(handler, m);
+            }
+        };
     }
 
     template <class T>
@@ -270,16 +301,29 @@ private:
 
     template <class T, class F>
     static Handler adapt_typed(F handler) {
-        return [handler = std::move(handler)](const Message& m,
-                                              [[maybe_unused]] HandlerContext& context) mutable {
-            if constexpr (std::invocable<F&, const T&, const Message&, HandlerContext&>) {
-                handler(read<T>(m), m, context);
-            } else if constexpr (std::invocable<F&, const T&, const Message&>) {
-                handler(read<T>(m), m);
-            } else {
-                handler(read<T>(m));
+        static_assert(is_typed_handler_v<F, T>,
+                      "a handler of T takes (const T&), (const T&, const Message&) or (const T&, "
+                      "const Message&, HandlerContext&), and returns void or postroom::Verdict; "
+                      "anything else would be ignored");
+        if (detail::is_empty(handler)) return {};
+        return [handler = std::move(handler)](const Message& m, HandlerContext& context) mutable {
+            const T typed = read<T>(m);
+            if constexpr (CallableHandler<F, const T&, const Message&, HandlerContext&>) {
+                return detail::call_or_done<Verdict>(handler, typed, m, context);
+            } else if constexpr (CallableHandler<F, const T&, const Message&>) {
+                return detail::call_or_done<Verdict>(handler, typed, m);
+            } else if constexpr (is_typed_handler_v<F, T>) {
+                return detail::call_or_done<Verdict>(handler, typed);
             }
         };
+    }
+
+    template <class F>
+    static AsyncHandler adapt_async(F handler) {
+        static_assert(is_async_handler_v<F>,
+                      "an asynchronous handler takes (Delivery) and returns void: its outcome is "
+                      "what the Delivery is told; anything else would be ignored");
+        if constexpr (is_async_handler_v<F>) return AsyncHandler(std::move(handler));
     }
 
     std::map<std::pair<std::string, std::string>, Route> routes_;
@@ -295,7 +339,7 @@ enum class Unroutable {
 
 struct ProcessOptions {
     Unroutable unroutable = Unroutable::retry;
-    std::function<void(const Message&)> on_unroutable{};  // hears of each; for a warning in the log
+    std::function<void(const Message&)> on_unroutable{};  // hears of each, besides the observer
 };
 
 struct Processed {

@@ -1,20 +1,94 @@
 // What goes into a queue (NewMessage, ReceivedMessage), what comes out (Message, Lease), and the
-// limits.
+// limits; and the names that a message carries, TopicName and AggregateType.
 //
 // One spelling for each field here, in the SQL columns, in JSON and in the command line.
 #pragma once
 
+#include <compare>
+#include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 
 #include "postroom/clock.hpp"
 #include "postroom/ids.hpp"
-#include "postroom/topic.hpp"
 
 namespace postroom {
+
+// An enum that has a to_name() of its own.
+template <class E>
+concept NamedEnum = std::is_enum_v<E> && requires(E value) {
+    { to_name(value) } -> std::convertible_to<std::string_view>;
+};
+
+// Text in any of its usual types.
+template <class S>
+concept NameText = std::convertible_to<S, std::string_view> &&
+    std::constructible_from<std::string, S> && !std::same_as<S, std::nullptr_t>;
+
+// What TopicName and AggregateType share: names that say what they name, from text or from your own
+// enum, which joins in with one function beside it, found by argument-dependent lookup:
+//
+//     enum class UserTopic { created, deleted };
+//     constexpr std::string_view to_name(UserTopic topic) {
+//         return topic == UserTopic::created ? "user.created" : "user.deleted";
+//     }
+//
+//     outbox.enqueue({.topic = UserTopic::created, .payload = json});   // typed
+//     outbox.enqueue({.topic = "user.renamed", .payload = json});       // dynamic
+//
+// Lengths and emptiness are checked where the name is used: validate(), enqueue(), on(). `Self`
+// keeps them apart: they neither convert nor compare.
+template <class Self>
+class BasicName {
+public:
+    template <NameText S>
+    constexpr BasicName(S text) : text_(std::move(text)) {}
+
+    template <NamedEnum E>
+    constexpr BasicName(E value) : text_(std::string_view(to_name(value))) {}
+
+    constexpr const std::string& str() const& noexcept { return text_; }
+    constexpr std::string str() && noexcept { return std::move(text_); }
+    constexpr std::string_view view() const noexcept { return text_; }
+    constexpr bool empty() const noexcept { return text_.empty(); }
+
+    // Byte by byte, as the databases compare them.
+    friend constexpr bool operator==(const Self& a, const Self& b) { return a.view() == b.view(); }
+    friend constexpr auto operator<=>(const Self& a, const Self& b) {
+        return a.view() <=> b.view();
+    }
+
+protected:
+    constexpr BasicName() = default;
+
+private:
+    std::string text_;
+};
+
+// TopicName: the kind of a message; with the aggregate type it selects the handler. Empty by
+// default, which no queue takes.
+class TopicName : public BasicName<TopicName> {
+public:
+    constexpr TopicName() = default;
+    using BasicName::BasicName;
+};
+
+// AggregateType: the kind of thing a message speaks of. global() by default.
+class AggregateType : public BasicName<AggregateType> {
+public:
+    static constexpr std::string_view global_name = "__GLOBAL__";
+
+    constexpr AggregateType() : BasicName(global_name) {}
+    using BasicName::BasicName;
+
+    static constexpr AggregateType global() { return {}; }
+};
 
 // The two queues of a store.
 enum class Queue : std::uint8_t { outbox, inbox };
@@ -38,7 +112,8 @@ enum class DeadReason : std::uint8_t {
     max_attempts,
     crash_limit,
     expired,
-    cancelled
+    cancelled,
+    unreadable
 };
 std::string_view to_string(DeadReason reason);
 DeadReason dead_reason_from(std::string_view text);
@@ -91,6 +166,13 @@ struct NewMessage {
 
 // The natural key of a received message. Compared byte by byte.
 struct InboxKey {
+    // Nothing converts to it: members are given by name, because two texts are easily swapped.
+    struct ByName {
+        explicit ByName() = default;
+        friend auto operator<=>(const ByName&, const ByName&) = default;
+    };
+
+    [[no_unique_address]] ByName by_name = ByName{};
     std::string source{};
     std::string message_id{};
 
@@ -112,7 +194,7 @@ struct ReceivedMessage {
     std::int32_t priority = 0;
     std::optional<std::uint32_t> max_attempts{};
 
-    InboxKey key() const { return {source, message_id}; }
+    InboxKey key() const { return {.source = source, .message_id = message_id}; }
 };
 
 // The right to settle one message, until `locked_until` of the database's clock.
@@ -156,7 +238,18 @@ struct Message {
     std::uint32_t lost_count = 0;   // leases that ran out without an outcome
     std::string last_error{};
     DeadReason dead_reason = DeadReason::none;
+    std::optional<Instant> died_at{};
     std::optional<Lease> lease{};
+    // Of a message that was read without its payload: how long that is.
+    std::optional<std::uint64_t> payload_left_out{};
+
+    // Of a claimed message: why its content could not be read. There is nothing to deliver then,
+    // and it is to end dead with this reason. Empty: it was.
+    std::string unreadable{};
+
+    std::uint64_t payload_bytes() const { return payload_left_out.value_or(payload.size()); }
+    // Inbox: what it is known by.
+    InboxKey key() const { return {.source = source, .message_id = message_id.str()}; }
 };
 
 // Throw std::invalid_argument naming the field and the limit that `message` breaks.

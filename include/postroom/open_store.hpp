@@ -14,12 +14,13 @@
 #include <string>
 
 #include "postroom/clock.hpp"
-#include "postroom/connection_budget.hpp"
 #include "postroom/message.hpp"
-#include "postroom/schema.hpp"
+#include "postroom/operator.hpp"
 #include "postroom/store.hpp"
 
 namespace postroom {
+
+class ConnectionBudget;  // tenancy.hpp
 
 struct OpenOptions {
     // Names of the tables: `schema`.`outbox_table`_live and so on. Letters, digits and underscores
@@ -35,12 +36,16 @@ struct OpenOptions {
     // Name for logs and metrics; empty: derived from the URL, without secrets.
     std::string store_id{};
 
-    // Keep delivered outbox messages until purge() removes them. False: they are gone when
-    // acknowledged.
+    // Keep delivered messages until purge() removes them. False: those of the outbox are gone when
+    // acknowledged, and the inbox remembers them without their payload and headers.
     bool keep_history = true;
     // How long at least an idempotency key keeps a second message out, whatever becomes of the
     // first; then the next purge() of the outbox removes it.
     Duration dedupe_window = std::chrono::hours{24 * 7};
+
+    // From so many failed attempts on, a message that is neither done nor dead is an old failure
+    // (Counts).
+    std::uint32_t old_failure_attempts = 5;
 
     Limits limits{};
 

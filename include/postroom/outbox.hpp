@@ -11,16 +11,21 @@
 #pragma once
 
 #include <concepts>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "postroom/observer.hpp"
+#include "postroom/detail/callable.hpp"
 #include "postroom/work_queue.hpp"
 
 namespace postroom {
+
+class TracingObserver;
 
 // A type that is a message: it names its topic and has a to_payload() found by argument-dependent
 // lookup. For the way back it has from_payload(std::string_view, T&).
@@ -36,8 +41,9 @@ struct OutboxOptions {
     bool require_transaction = false;
     const Clock* clock =
         nullptr;  // of generated message ids; nullptr: the system's. Must outlive the outbox
-    // Hears of each message enqueued. Must outlive the outbox, and the transactions it posted in.
-    Observer* observer = nullptr;
+    // Gives messages that have no trace context one of their own (tracing.hpp). To be among the
+    // observers of `queue` too. Must outlive the outbox.
+    const TracingObserver* tracing = nullptr;
 };
 
 class HotTicket;
@@ -54,11 +60,11 @@ public:
     // `tx`.
     EnqueueResult enqueue(TxContext& tx, const NewMessage& message) const;
 
-    // The same in a transaction of its own. After Error{outcome_unknown} a message with an
+    // Stores `message` in a transaction of its own. After Error{outcome_unknown} a message with an
     // idempotency key may safely be enqueued again.
     EnqueueResult enqueue(const NewMessage& message, std::stop_token stop = {}) const;
 
-    // As above for all of `messages`, all or none; results in the given order.
+    // Stores all of `messages` or none; results in the given order.
     std::vector<EnqueueResult> enqueue_all(TxContext& tx,
                                            std::span<const NewMessage> messages) const;
     std::vector<EnqueueResult> enqueue_all(std::span<const NewMessage> messages,
@@ -81,9 +87,33 @@ public:
         return post(tx, typed(message, std::move(like)));
     }
     template <TypedMessage T>
-    EnqueueResult enqueue(const T& message, NewMessage like = {}) const {
-        return enqueue(typed(message, std::move(like)));
+    EnqueueResult enqueue(const T& message, NewMessage like = {}, std::stop_token stop = {}) const {
+        return enqueue(typed(message, std::move(like)), std::move(stop));
     }
+
+    // Enqueues what `make` returns, a NewMessage, under this key of this tenant. Where a message
+    // has the key already, `make` is not called and the ids are those of that message. Of two
+    // callers at the same moment both may call theirs; one message is stored. std::invalid_argument
+    // for an empty key.
+    template <detail::Makes<NewMessage> F>
+    EnqueueResult try_add(TxContext& tx, const std::string& tenant_id,
+                          const std::string& idempotency_key, F&& make) const {
+        if (const auto there = find_added(&tx, tenant_id, idempotency_key)) return *there;
+        return enqueue(tx, keyed(std::invoke(std::forward<F>(make)), tenant_id, idempotency_key));
+    }
+    template <detail::Makes<NewMessage> F>
+    EnqueueResult try_add(const std::string& tenant_id, const std::string& idempotency_key,
+                          F&& make, std::stop_token stop = {}) const {
+        require_unstopped(stop, "try_add");
+        if (const auto there = find_added(nullptr, tenant_id, idempotency_key)) return *there;
+        return enqueue(keyed(std::invoke(std::forward<F>(make)), tenant_id, idempotency_key), stop);
+    }
+
+    // As enqueue() in the transaction that this thread has named (ambient.hpp); Error{misuse} when
+    // there is none. The second form is for a topic and JSON text.
+    MessageId write(const NewMessage& message) const;
+    MessageId write(TopicName topic, std::string json) const;
+    std::vector<MessageId> write_all(std::span<const NewMessage> messages) const;
 
     // What enqueue() would run, for a driver that we do not know: SQL with the engine's
     // placeholders and the values in order. Run it in your transaction. A message id is filled in.
@@ -96,10 +126,11 @@ public:
     void nudge() const { store().announce(Queue::outbox); }
 
     // The verbs of a polling store, for what claim_due() returned. False: the lease was lost.
-    bool mark_dispatched(const WorkItemId& id) const;
-    bool reschedule(const WorkItemId& id, Duration delay, std::string_view last_error) const;
+    bool mark_dispatched(const WorkItemId& id, std::stop_token stop = {}) const;
+    bool reschedule(const WorkItemId& id, Duration delay, std::string_view last_error,
+                    std::stop_token stop = {}) const;
     using WorkQueue::fail;
-    bool fail(const WorkItemId& id, std::string_view last_error) const;
+    bool fail(const WorkItemId& id, std::string_view last_error, std::stop_token stop = {}) const;
 
 private:
     struct Ids;
@@ -110,19 +141,31 @@ private:
         like.payload = to_payload(message);
         return like;
     }
+    static NewMessage keyed(NewMessage message, const std::string& tenant_id,
+                            const std::string& idempotency_key) {
+        message.tenant_id = tenant_id;
+        message.idempotency_key = idempotency_key;
+        return message;
+    }
+    std::optional<EnqueueResult> find_added(TxContext* tx, const std::string& tenant_id,
+                                            const std::string& idempotency_key) const;
+    // Which of the messages were given their trace context by us; empty: none.
+    using Stamps = std::vector<bool>;
+    Stamps stamp(std::span<NewMessage> messages) const;
     NewMessage prepare(const NewMessage& message) const;
     std::vector<EnqueueResult> store_all(TxContext* tx, std::span<const NewMessage> messages) const;
     std::vector<EnqueueResult> store_hot(TxContext* tx, std::vector<NewMessage> messages,
-                                         std::shared_ptr<HotPath> path,
+                                         const Stamps& stamps, std::shared_ptr<HotPath> path,
                                          const BornLease& born) const;
     // Gives what was stored to the dispatcher: now, or after the commit of `tx`.
     void hand_over_after(TxContext* tx, std::shared_ptr<HotTicket> ticket,
-                         std::vector<NewMessage> messages, Posted results) const;
-    std::vector<EnqueueResult> store_cold(TxContext* tx,
-                                          std::span<const NewMessage> messages) const;
+                         std::vector<NewMessage> messages,
+                         std::shared_ptr<const std::vector<EnqueueResult>> results) const;
+    std::vector<EnqueueResult> store_cold(TxContext* tx, std::span<const NewMessage> messages,
+                                          const Stamps& stamps) const;
 
     const bool require_transaction_;
-    Observer* const observer_;
+    const TracingObserver* const tracing_;
     const std::unique_ptr<Ids> ids_;
 };
 

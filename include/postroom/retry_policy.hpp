@@ -4,14 +4,15 @@
 //
 //     min(cap, base * factor^(n-1)), times a random number in [1 - jitter, 1 + jitter), at most cap
 //
-// A delay that a handler asks for itself wins over this one; losses (leases that ran out) do not
-// count as failed attempts.
+// or whatever a function of yours says (`own`). A delay that a handler asks for itself wins over
+// both; losses (leases that ran out) do not count as failed attempts.
 //
-// Thread safety: a plain value.
+// Thread safety: a plain value; `own` is called from many threads at once.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 
 #include "postroom/clock.hpp"
 
@@ -23,47 +24,55 @@ struct RetryPolicy {
     Duration cap = std::chrono::seconds{60};
     double jitter = 0.0;              // 0: none; 0.5: times 0.5 to 1.5
     std::uint32_t max_attempts = 10;  // deliveries in total, the first one included
+    // Takes the place of the formula: the delay after so many failed attempts. One below a
+    // microsecond is a microsecond. What it throws is swallowed, and the formula holds.
+    std::function<Duration(std::uint32_t failed_attempts)> own{};
 
     // 2, 4, 8, ... 60 s, no jitter, 10 attempts: the default.
-    static constexpr RetryPolicy standard();
+    static RetryPolicy standard();
     // 200, 400, 800 ms, ... 60 s, times 0.5 to 1.5, 10 attempts.
-    static constexpr RetryPolicy fast();
+    static RetryPolicy fast();
     // 2, 4, 8, ... minutes up to 24 hours, 3 attempts.
-    static constexpr RetryPolicy minutes();
+    static RetryPolicy minutes();
     // 10 s each time, 5 attempts.
-    static constexpr RetryPolicy steady();
+    static RetryPolicy steady();
     // 20, 40, 80, ... s up to 10 minutes, times 0.5 to 1.5, 5 attempts.
-    static constexpr RetryPolicy steady_exponential();
+    static RetryPolicy steady_exponential();
 
-    // The delay after `failed_attempts` failures (0 is taken as 1), at least a microsecond and at
-    // most `cap`, however many they are. Draws from `random` only if there is jitter.
+    // The delay after `failed_attempts` failures (0 is taken as 1), at least a microsecond and by
+    // the formula at most `cap`, however many they are. Draws from `random` only if there is
+    // jitter.
     Duration delay(std::uint32_t failed_attempts, Random& random) const;
 
     // Whether a message delivered that often and failed every time is dead.
-    constexpr bool exhausted(std::uint32_t deliveries) const { return deliveries >= max_attempts; }
+    bool exhausted(std::uint32_t deliveries) const { return deliveries >= max_attempts; }
 
-    friend bool operator==(const RetryPolicy&, const RetryPolicy&) = default;
+    // False for one with a function: nobody can say what it does.
+    friend bool operator==(const RetryPolicy& a, const RetryPolicy& b) {
+        return !a.own && !b.own && a.base == b.base && a.factor == b.factor && a.cap == b.cap &&
+               a.jitter == b.jitter && a.max_attempts == b.max_attempts;
+    }
 };
 
 // Throws std::invalid_argument naming the field and the limit that `policy` breaks:
 // base > 0, factor >= 1 and finite, cap >= base, 0 <= jitter < 1, max_attempts >= 1.
 void validate(const RetryPolicy& policy);
 
-constexpr RetryPolicy RetryPolicy::standard() { return {}; }
+inline RetryPolicy RetryPolicy::standard() { return {}; }
 
-constexpr RetryPolicy RetryPolicy::fast() {
+inline RetryPolicy RetryPolicy::fast() {
     return {.base = std::chrono::milliseconds{200}, .jitter = 0.5};
 }
 
-constexpr RetryPolicy RetryPolicy::minutes() {
+inline RetryPolicy RetryPolicy::minutes() {
     return {.base = std::chrono::minutes{2}, .cap = std::chrono::hours{24}, .max_attempts = 3};
 }
 
-constexpr RetryPolicy RetryPolicy::steady() {
+inline RetryPolicy RetryPolicy::steady() {
     return {.base = std::chrono::seconds{10}, .factor = 1.0, .max_attempts = 5};
 }
 
-constexpr RetryPolicy RetryPolicy::steady_exponential() {
+inline RetryPolicy RetryPolicy::steady_exponential() {
     return {.base = std::chrono::seconds{20},
             .cap = std::chrono::minutes{10},
             .jitter = 0.5,

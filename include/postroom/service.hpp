@@ -21,9 +21,8 @@
 #include <utility>
 #include <vector>
 
-#include "postroom/discovery.hpp"
 #include "postroom/dispatcher.hpp"
-#include "postroom/router.hpp"
+#include "postroom/tenancy.hpp"
 
 namespace postroom {
 

@@ -33,9 +33,11 @@ namespace postroom {
 // destination that cannot be reached costs no attempt (Verdict::down). The message id travels
 // along, the same in every attempt, for the receiver to deduplicate by. Two messages of one
 // ordering key are never under way together, and when one of them is not delivered, the later ones
-// of the batch are not tried. No text of a verdict holds a secret or a payload.
+// of the batch are not tried. No text of a verdict holds a secret or a payload, unless the
+// destination repeats one in its answer.
 //
-// Thread safety: send() may be called from several threads at a time; close() too, once.
+// Thread safety: send() and probe() may be called from several threads at a time; close() too,
+// once.
 class Sink {
 public:
     Sink() = default;
@@ -52,6 +54,15 @@ public:
     // the same destination share their fate.
     virtual std::string destination() const = 0;
 
+    // Looks whether the destination can be reached, as far as that goes without sending a message:
+    // connects, with TLS and by signing in where there is such. False: there is nothing to connect
+    // to. Throws DestinationDown, which says why not.
+    virtual bool probe() { return false; }
+
+    // What is odd about its settings though it may be meant, in sentences without any secret: for
+    // the log at the start.
+    virtual std::vector<std::string> warnings() const { return {}; }
+
     // Ends connections in good order; what is sent afterwards is an outage. The destructor does it
     // too.
     virtual void close() {}
@@ -67,6 +78,7 @@ enum class SettingKind : std::uint8_t {
     count,     // a whole number within [least, most]
     duration,  // a number with ms, s, m or h, such as 30s; least and most are in milliseconds
     choice,    // one of `choices`
+    decimal,   // a number within [least, most], such as 1.5
 };
 std::string_view to_string(SettingKind kind);
 
@@ -148,7 +160,7 @@ std::unique_ptr<Sink> make_sink(const SinkConfig& config, std::span<const SinkTy
 // `value` as it may be shown: "***" in place of a secret, and of all but scheme and host of a URL.
 std::string masked(const SinkSetting& setting, std::string_view value);
 
-// For Routes::on_batch(). The sink lives as long as the handler.
+// For Routes::on_batch(). The sink lives as long as the handler. std::invalid_argument for none.
 BatchHandler handler_of(std::shared_ptr<Sink> sink);
 
 }  // namespace postroom

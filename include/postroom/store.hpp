@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <span>
@@ -38,17 +39,6 @@ struct EnqueueResult {
     bool top_level = true;
 };
 
-// What became of messages that were posted: to be read when their transaction has committed.
-// Without an id: the database refused it, and a savepoint took that back.
-using Posted = std::shared_ptr<const std::vector<EnqueueResult>>;
-
-// A lease that a message carries from its birth: the writer delivers it itself, without a claim.
-struct BornLease {
-    OwnerToken owner{};
-    LeaseId lease_id{};
-    Duration lease{};
-};
-
 struct ReceiveResult {
     WorkItemId id{};                  // empty when the message was done before
     std::optional<State> previous{};  // the state before; nullopt: never heard of
@@ -60,16 +50,20 @@ struct SeenResult {
     bool hash_mismatch = false;
 };
 
+inline constexpr std::size_t claim_bytes_default = std::size_t{32} * 1024 * 1024;
+
 struct ClaimRequest {
     OwnerToken owner{};
     Duration lease = std::chrono::seconds{30};
     std::uint32_t batch = 50;
+    // Of payloads and headers together. What goes beyond is left for the next claim.
+    std::size_t bytes = claim_bytes_default;
 };
 
 enum class Outcome : std::uint8_t {
     ack,      // delivered
     abandon,  // failed this time; again after `delay`, dead when max_attempts is reached
-    fail,     // failed for good
+    fail,     // failed for good; an attempt too, unless it died of something else (reason)
     release,  // not tried; back at once, costs no attempt
 };
 
@@ -77,6 +71,7 @@ struct Settlement {
     Lease lease{};
     Outcome outcome = Outcome::ack;
     std::string error{};             // abandon, fail: kept as last_error
+    std::string destination{};       // abandon, fail: where it was to go, for the failed attempts
     Duration delay{};                // abandon, release
     std::uint32_t max_attempts = 0;  // abandon: where the message has none of its own; 0: no limit
     DeadReason reason = DeadReason::failed;  // fail
@@ -88,6 +83,12 @@ struct Settlement {
     bool relaxed = false;
 };
 
+// Whether the message failed by this, rather than being delivered, given back or taken out.
+constexpr bool is_failed_attempt(Outcome outcome, DeadReason reason) {
+    return outcome == Outcome::abandon ||
+           (outcome == Outcome::fail && reason == DeadReason::failed);
+}
+
 enum class Settled : std::uint8_t {
     lost,
     done,
@@ -95,21 +96,71 @@ enum class Settled : std::uint8_t {
     dead
 };  // lost: the lease was not ours any more
 
-// What find() looks for; unset members do not restrict.
+// StateSet: some of the states; the empty set restricts nothing.
+class StateSet {
+public:
+    constexpr StateSet() = default;
+    constexpr StateSet(State state) : bits_(bit(state)) {}
+    constexpr StateSet(std::initializer_list<State> states) {
+        for (const State state : states) bits_ |= bit(state);
+    }
+
+    constexpr bool empty() const { return bits_ == 0; }
+    constexpr bool contains(State state) const { return (bits_ & bit(state)) != 0; }
+    friend constexpr bool operator==(StateSet, StateSet) = default;
+    friend constexpr StateSet operator|(StateSet a, StateSet b) {
+        a.bits_ |= b.bits_;
+        return a;
+    }
+
+private:
+    static constexpr std::uint32_t bit(State state) {
+        return std::uint32_t{1} << static_cast<unsigned>(state);
+    }
+    std::uint32_t bits_ = 0;
+};
+
+// Neither done nor only noted as seen: somebody still has to deliver it, or to look at it.
+inline constexpr StateSet open_states{State::ready, State::in_progress, State::dead};
+
+// What find() looks for; unset members do not restrict. An empty text means those without one.
 struct Query {
     std::vector<WorkItemId> ids{};
     std::optional<OwnerToken> owner{};  // leased by
     std::optional<std::string> message_id{};
     std::optional<std::string> source{};
     std::optional<std::string> topic{};
-    std::optional<State> state{};
+    std::optional<std::string> ordering_key{};
+    std::optional<std::string> aggregate_type{};
+    std::optional<std::string> tenant_id{};
+    std::optional<std::string> correlation_id{};
+    StateSet state{};
     // Only messages that hold back others of their ordering key: dead, or waiting for another
     // attempt.
     bool blocking = false;
-    // Keyset paging: results come in order of seq. Inbox messages without content (seen, done) have
-    // no number: they come first and are not paged.
+    // Only ready messages that are put off, by a back-off or because they were given back for a
+    // while; not those that wait for the due time they were given.
+    bool put_off = false;
+    bool failed = false;  // only messages that are dead, or failed at least once and are not done
+    std::string error_part{};  // last_error has this in it, to the byte; empty does not restrict
+    std::optional<Instant> created_from{};
+    std::optional<Instant> created_before{};
+    // Keyset paging: results come in order of seq, and go on after the last of them, or before it
+    // with newest_first. Zero does not restrict. Inbox messages that are not queued (seen, done)
+    // have no number: they come first, or last, and are not paged.
     std::uint64_t after_seq = 0;
+    std::uint64_t before_seq = 0;
+    bool newest_first = false;
     std::uint32_t limit = 100;
+    bool payloads = true;  // false: without them; Message::payload_bytes() is told all the same
+};
+
+// What a search has found in the time it had.
+struct FoundPage {
+    std::vector<Message> messages{};
+    // Where the search goes on: after_seq of the next query, or before_seq with newest_first. With
+    // fewer messages than the limit, that is how far it came. nullopt: there is no more.
+    std::optional<std::uint64_t> next_seq{};
 };
 
 struct Counts {
@@ -117,8 +168,10 @@ struct Counts {
     std::uint64_t in_progress = 0;
     std::uint64_t dead = 0;
     std::uint64_t seen = 0;
-    std::uint64_t retrying = 0;       // of `ready`: failed at least once
+    std::uint64_t retrying = 0;       // of `ready` and `in_progress`: failed at least once
+    std::uint64_t old_failures = 0;   // of `retrying`: OpenOptions::old_failure_attempts and more
     std::optional<Instant> oldest{};  // created_at of the oldest that is neither done nor dead
+    bool estimated = false;           // the numbers are, because counting would take long
 };
 
 // One batch of a purge.
@@ -175,34 +228,10 @@ public:
     virtual Forecast forecast() const;
 };
 
-// HotPath: the way from a committed enqueue to a dispatcher in the same process, without a claim.
-//
-// A writer asks for room before it writes. What it is given room for is born leased to the
-// dispatcher, and is either handed over after the commit or the room is given back; a message that
-// is neither simply loses its lease and is claimed like any other.
-//
-// Thread safety: all operations may be called concurrently.
-class HotPath {
-public:
-    HotPath() = default;
-    HotPath(const HotPath&) = delete;
-    HotPath& operator=(const HotPath&) = delete;
-    virtual ~HotPath() = default;
-
-    // Takes room for all of `messages`, or none: nullopt when there is no room, or when one of them
-    // cannot be delivered at once.
-    virtual std::optional<BornLease> reserve(std::span<const NewMessage> messages) = 0;
-
-    // The transaction committed that wrote what `born` was given for. With `certain` false a
-    // savepoint may have taken some back.
-    virtual void hand_over(const BornLease& born, std::vector<Message> messages, bool certain) = 0;
-
-    // It did not commit, or nobody knows.
-    virtual void give_back(const BornLease& born) = 0;
-
-    // Something else was committed that may be claimable.
-    virtual void nudge() = 0;
-};
+// The hot path, by which a dispatcher takes over what this process has just committed. It is the
+// library's own business: a store passes these on and looks at neither.
+struct BornLease;
+class HotPath;
 
 class Store {
 public:
@@ -220,7 +249,7 @@ public:
 
     // The store must outlive the transaction. A PostgreSQL server hears of it with its first
     // statement: that is the time of now() there, and where a server that is gone is noticed.
-    virtual std::unique_ptr<Transaction> begin() = 0;
+    [[nodiscard]] virtual std::unique_ptr<Transaction> begin() = 0;
 
     // Outbox: stores `messages`, results in their order. Every message_id must be filled in. With
     // `born` the rows are leased to that owner from birth; std::invalid_argument for a message with
@@ -229,16 +258,24 @@ public:
                                                const BornLease* born = nullptr) = 0;
 
     // Outbox: as enqueue() within `tx`, but the answer need not be waited for: it may come with
-    // that of the transaction's next statement or of its commit, and so may an error. By itself a
-    // store waits.
-    virtual Posted post(TxContext& tx, std::span<const NewMessage> messages,
-                        const BornLease* born = nullptr);
+    // that of the transaction's next statement or of its commit, and so may an error. What comes
+    // back is to be read after the commit; a result without an id was refused by the database, and
+    // a savepoint took that back. By itself a store waits.
+    virtual std::shared_ptr<const std::vector<EnqueueResult>> post(
+        TxContext& tx, std::span<const NewMessage> messages, const BornLease* born = nullptr);
+
+    // Outbox: the ids of the message that has this idempotency key; nullopt: none has it, or the
+    // store does not look, which by itself it does not.
+    virtual std::optional<EnqueueResult> find_key(TxContext* tx, const std::string& tenant_id,
+                                                  const std::string& idempotency_key);
 
     // Outbox: the statement that enqueue() would run for `message`, for use with any driver.
     virtual SqlStatement enqueue_statement(const NewMessage& message) = 0;
 
     // Inbox: stores or refreshes each message by its key. Done stays done; leased content is left
     // alone; dead stays dead unless `revive`. All of them have last_seen set to now.
+    // Messages with an ordering key are numbered in the order given; those of one call without one
+    // in any order.
     virtual std::vector<ReceiveResult> receive(TxContext* tx,
                                                std::span<const ReceivedMessage> messages,
                                                bool revive = false) = 0;
@@ -255,8 +292,12 @@ public:
     // Leases up to `request.batch` claimable messages and returns them. Messages whose lease has
     // run out are taken over on the way, with lost_count + 1. In order of priority, then of seq.
     // Stops early, with what it has, when `stop` is requested.
-    virtual std::vector<Message> claim(Queue queue, const ClaimRequest& request,
-                                       std::stop_token stop = {}) = 0;
+    //
+    // A message that cannot be read takes nothing else with it: it comes with `unreadable` set, for
+    // whoever claimed it to fail. So does one that is larger than `request.bytes` and than the
+    // limits allow.
+    [[nodiscard]] virtual std::vector<Message> claim(Queue queue, const ClaimRequest& request,
+                                                     std::stop_token stop = {}) = 0;
 
     // Applies each settlement whose lease still stands; results in their order. A settlement whose
     // lease was lost changes nothing. Within `tx` the outcome commits together with the caller's
@@ -265,14 +306,22 @@ public:
                                         std::span<const Settlement> settlements) = 0;
 
     // Prolongs leases to now + `lease`. Returns, in order, whether each still stood.
-    virtual std::vector<bool> extend(Queue queue, std::span<const Lease> leases,
-                                     Duration lease) = 0;
+    [[nodiscard]] virtual std::vector<bool> extend(Queue queue, std::span<const Lease> leases,
+                                                   Duration lease) = 0;
 
     // Takes back up to `limit` leases that have run out; their messages are claimable again.
     virtual std::uint64_t reap(Queue queue, std::uint32_t limit, std::stop_token stop = {}) = 0;
 
     // Stored messages in every state that match, in order of seq.
     virtual std::vector<Message> find(Queue queue, const Query& query) = 0;
+
+    // The same for people, who do not want to wait: goes through the messages in their order, and
+    // stops after about `patience` with what it has. Then next_seq tells how far it came. A store
+    // that is small, or finds by itself whatever is asked for, looks to the end.
+    virtual FoundPage find_within(Queue queue, const Query& query, Duration patience);
+
+    // How many match, whatever the limit. By itself a store reads them for it.
+    virtual std::uint64_t count(Queue queue, const Query& query);
 
     // Makes dead messages ready again, with no attempts and no losses counted. Returns how many
     // were.

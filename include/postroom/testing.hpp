@@ -30,7 +30,7 @@
 #include "postroom/dispatcher.hpp"
 #include "postroom/message.hpp"
 #include "postroom/open_store.hpp"
-#include "postroom/store.hpp"
+#include "postroom/operator.hpp"
 
 namespace postroom {
 
@@ -83,7 +83,7 @@ private:
 // Lifetime: the store must outlive its transactions.
 // Thread safety: all operations may be called concurrently; a transaction belongs to one thread at
 // a time.
-class MemoryStore final : public Store {
+class MemoryStore final : public Store, public StoreControls {
 public:
     // On the machine's clock.
     explicit MemoryStore(const OpenOptions& options = {});
@@ -99,9 +99,11 @@ public:
     std::vector<Message> enqueued(std::string_view topic);
 
     Instant now() override;
-    std::unique_ptr<Transaction> begin() override;
+    [[nodiscard]] std::unique_ptr<Transaction> begin() override;
     std::vector<EnqueueResult> enqueue(TxContext* tx, std::span<const NewMessage> messages,
                                        const BornLease* born = nullptr) override;
+    std::optional<EnqueueResult> find_key(TxContext* tx, const std::string& tenant_id,
+                                          const std::string& idempotency_key) override;
     SqlStatement enqueue_statement(const NewMessage& message) override;
     std::vector<ReceiveResult> receive(TxContext* tx, std::span<const ReceivedMessage> messages,
                                        bool revive = false) override;
@@ -109,17 +111,33 @@ public:
                    const std::optional<std::string>& hash) override;
     std::optional<State> mark(TxContext* tx, const InboxKey& key, State state,
                               const std::string& error) override;
-    std::vector<Message> claim(Queue queue, const ClaimRequest& request,
-                               std::stop_token stop = {}) override;
+    [[nodiscard]] std::vector<Message> claim(Queue queue, const ClaimRequest& request,
+                                             std::stop_token stop = {}) override;
     std::vector<Settled> settle(TxContext* tx, Queue queue,
                                 std::span<const Settlement> settlements) override;
-    std::vector<bool> extend(Queue queue, std::span<const Lease> leases, Duration lease) override;
+    [[nodiscard]] std::vector<bool> extend(Queue queue, std::span<const Lease> leases,
+                                           Duration lease) override;
     std::uint64_t reap(Queue queue, std::uint32_t limit, std::stop_token stop = {}) override;
     std::vector<Message> find(Queue queue, const Query& query) override;
     std::uint64_t redrive(Queue queue, std::span<const WorkItemId> ids) override;
     PurgeResult purge(Queue queue, const PurgeRequest& request) override;
     Counts counts(Queue queue) override;
     std::unique_ptr<Doorbell> doorbell(Queue queue) override;
+
+    std::vector<PausedTopic> paused_topics() override;
+    void pause_topic(const std::string& topic) override;
+    void resume_topic(const std::string& topic) override;
+    std::uint64_t discard(Queue queue, std::span<const WorkItemId> ids) override;
+    std::uint64_t retry_now(Queue queue, std::span<const WorkItemId> ids) override;
+    void report_worker(const WorkerReport& report) override;
+    void forget_worker(const OwnerToken& owner, Queue queue) override;
+    std::vector<WorkerReport> workers() override;
+    void note_repeat(const std::string& source, Repeat what) override;
+    std::vector<SourceRepeats> repeats() const override;
+    std::vector<FailedAttempt> attempts(Queue queue, const WorkItemId& id) override;
+    void record_audit(const AuditEntry& entry) override;
+    std::vector<AuditEntry> audit_log(std::uint64_t before_id, std::uint32_t limit) override;
+    std::vector<Finding> examine() override;
 
 private:
     class Core;

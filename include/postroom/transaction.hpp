@@ -1,9 +1,9 @@
 // TxContext and Transaction: where a message is written together with the change it announces.
 //
 // A TxContext is somebody's open database transaction as far as we need it: run a statement in it,
-// and learn how it ended. Implement it to plug your own framework in; sqlite::borrow() and
-// postgres::borrow() give one for a native handle. A Transaction is one that we began: a stack
-// object that rolls back in its destructor and commits explicitly.
+// and learn how it ended. Implement it to plug your own framework in; sqlite::borrow(),
+// postgres::borrow() and mysql::borrow() give one for a native handle. A Transaction is one that we
+// began: a stack object that rolls back in its destructor and commits explicitly.
 //
 // Thread safety: a transaction belongs to one thread at a time.
 #pragma once
@@ -59,6 +59,15 @@ public:
 
     // `callback` runs after a rollback, whoever asked for it.
     virtual void after_rollback(std::function<void()> callback) = 0;
+};
+
+// How borrow() uses somebody's connection.
+struct BorrowOptions {
+    // Our statements stay prepared on the connection, which saves the server from parsing and
+    // planning each of them anew: for as long as what borrow() returned lives, on PostgreSQL until
+    // the connection ends. Not for a connection whose prepared statements somebody else discards
+    // between transactions, as some poolers do: the first of ours then fails there.
+    bool prepare = false;
 };
 
 class Transaction : public TxContext {

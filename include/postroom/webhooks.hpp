@@ -9,10 +9,10 @@
 //     StandardWebhooks scheme({{"2024", "whsec_..."}});
 //     Receiver receiver(inbox, scheme, {.source = "payments", .topic = "payment.received"});
 //     const Receipt receipt = receiver.receive(request_headers, request_body);
-//     respond(http_status(receipt), to_string(receipt.verdict));
+//     respond(http_status(receipt), to_string(receipt.authenticity));
 //
 // The body must be the bytes as they came in; JSON that was parsed and written again is another
-// body. What a sender does wrong is a Verdict, never an exception.
+// body. What a sender does wrong is told by Authenticity, never by an exception.
 #pragma once
 
 #include <cstddef>
@@ -22,6 +22,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,7 +33,7 @@
 
 namespace postroom::webhooks {
 
-enum class Verdict : std::uint8_t {
+enum class Authenticity : std::uint8_t {
     ok,
     missing_header,         // a header of the scheme is absent or empty
     malformed,              // one is there twice, or does not have its form
@@ -44,7 +45,7 @@ enum class Verdict : std::uint8_t {
     no_matching_signature,  // made with another key, or for another message
     unusable_message,       // the signature holds, but id, topic or body do not fit the inbox
 };
-std::string_view to_string(Verdict verdict);
+std::string_view to_string(Authenticity authenticity);
 
 // A header of a request that came in. Names are compared without regard to case.
 struct HeaderView {
@@ -75,13 +76,13 @@ struct SchemeOptions {
 };
 
 struct Verification {
-    Verdict verdict = Verdict::missing_header;
-    // The rest is set when the verdict is ok.
+    Authenticity authenticity = Authenticity::missing_header;
+    // The rest is set when that is ok.
     std::string message_id{};  // empty when the scheme carries none
     Instant signed_at{};
     std::string key_name{};  // of the key that made the signature
 
-    bool ok() const { return verdict == Verdict::ok; }
+    bool ok() const { return authenticity == Authenticity::ok; }
 };
 
 // Scheme: a way of signing, with the keys that count. A message is genuine when any of its
@@ -152,7 +153,7 @@ class StripeStyle final : public Scheme {
 public:
     static constexpr std::string_view default_header = "Stripe-Signature";
 
-    // As above; std::invalid_argument also for an empty header name.
+    // Throws as add_key(), and std::invalid_argument for an empty header name.
     explicit StripeStyle(std::span<const Key> keys, const SchemeOptions& options = {},
                          std::string_view header_name = default_header);
     explicit StripeStyle(std::initializer_list<Key> keys, const SchemeOptions& options = {},
@@ -187,10 +188,10 @@ struct Receipt {
     enum class Outcome : std::uint8_t {
         accepted,   // queued now
         duplicate,  // known before, by source and message id; takes no second effect
-        rejected,   // see verdict; nothing was written
+        rejected,   // authenticity says why; nothing was written
     };
     Outcome outcome = Outcome::rejected;
-    Verdict verdict = Verdict::missing_header;
+    Authenticity authenticity = Authenticity::missing_header;
     std::string message_id{};        // unless the verification failed
     std::optional<WorkItemId> id{};  // of the queued message, unless it is rejected or done
     // A duplicate with another body: the sender uses the id twice.
@@ -219,9 +220,14 @@ public:
     // `tx` the message is queued when that commits; answer the sender after that. Throws Error when
     // the database fails: answer 503, and the sender comes again.
     Receipt receive(std::span<const HeaderView> headers, std::string_view body,
-                    TxContext* tx = nullptr) const;
+                    std::stop_token stop = {}) const;
+    Receipt receive(TxContext& tx, std::span<const HeaderView> headers,
+                    std::string_view body) const;
 
 private:
+    // `enqueue` is called for a message that verifies and is usable.
+    Receipt verified(std::span<const HeaderView> headers, std::string_view body,
+                     const std::function<ReceiveResult(const ReceivedMessage&)>& enqueue) const;
     std::optional<ReceivedMessage> message_from(const Verification& verification,
                                                 std::string_view body, Receipt& receipt) const;
 

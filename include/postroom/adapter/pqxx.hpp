@@ -31,7 +31,8 @@
 
 #include <pqxx/pqxx>
 
-#include "postroom/adapter/ending_transaction.hpp"
+#include "postroom/detail/ending_transaction.hpp"
+#include "postroom/detail/joined_context.hpp"
 #include "postroom/error.hpp"
 #include "postroom/transaction.hpp"
 
@@ -167,25 +168,17 @@ inline SqlRows pqxx_execute(::pqxx::transaction_base& work, const SqlStatement& 
 
 // Joins `work`, which must outlive this object. You commit or abort `work`; nobody tells us, so
 // after_commit() and after_rollback() throw Error{misuse}.
-class PqxxContext final : public TxContext {
+class PqxxContext final : public JoinedContext {
 public:
-    explicit PqxxContext(::pqxx::transaction_base& work) : work_(work) {}
+    explicit PqxxContext(::pqxx::transaction_base& work)
+        : JoinedContext("PqxxTransaction"), work_(work) {}
 
     bool in_transaction() const override { return detail::pqxx_in_transaction(work_); }
     SqlRows execute(const SqlStatement& statement) override {
         return detail::pqxx_execute(work_, statement);
     }
-    bool reports_end() const override { return false; }
-    void after_commit(std::function<void()> /*callback*/) override { refuse("after_commit"); }
-    void after_rollback(std::function<void()> /*callback*/) override { refuse("after_rollback"); }
 
 private:
-    [[noreturn]] static void refuse(const char* operation) {
-        throw Error(ErrorKind::misuse,
-                    std::string(operation) +
-                        ": a PqxxContext is not told how it ends; use PqxxTransaction");
-    }
-
     ::pqxx::transaction_base& work_;
 };
 

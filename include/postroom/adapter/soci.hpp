@@ -34,7 +34,8 @@
 
 #include <soci/soci.h>
 
-#include "postroom/adapter/ending_transaction.hpp"
+#include "postroom/detail/ending_transaction.hpp"
+#include "postroom/detail/joined_context.hpp"
 #include "postroom/error.hpp"
 #include "postroom/transaction.hpp"
 
@@ -244,23 +245,15 @@ private:
 // roll back; nobody tells us, so after_commit() and after_rollback() throw Error{misuse}. Finding
 // out whether there is a transaction costs a round trip on PostgreSQL; SociTransaction does
 // without.
-class SociContext final : public TxContext {
+class SociContext final : public JoinedContext {
 public:
-    explicit SociContext(::soci::session& session) : session_(session) {}
+    explicit SociContext(::soci::session& session)
+        : JoinedContext("SociTransaction"), session_(session) {}
 
     bool in_transaction() const override { return session_.in_transaction(); }
     SqlRows execute(const SqlStatement& statement) override { return session_.execute(statement); }
-    bool reports_end() const override { return false; }
-    void after_commit(std::function<void()> /*callback*/) override { refuse("after_commit"); }
-    void after_rollback(std::function<void()> /*callback*/) override { refuse("after_rollback"); }
 
 private:
-    [[noreturn]] static void refuse(const char* operation) {
-        throw Error(ErrorKind::misuse,
-                    std::string(operation) +
-                        ": a SociContext is not told how it ends; use SociTransaction");
-    }
-
     const detail::SociSession session_;
 };
 

@@ -33,9 +33,9 @@ st_mysql* handle(Transaction& tx);
 
 // Your own connection, with your own START TRANSACTION and COMMIT. We run our statements on it and
 // nothing else: never a commit, never a rollback of more than our own statement, no session
-// setting, no prepared statement left behind. LAST_INSERT_ID() changes, as after any INSERT. Under
-// READ COMMITTED nothing of ours locks a gap; under REPEATABLE READ it may, as your own statements
-// do. `connection` must outlive the result.
-std::unique_ptr<TxContext> borrow(st_mysql* connection);
+// setting, and without options.prepare no prepared statement left behind. LAST_INSERT_ID() changes,
+// as after any INSERT. Under READ COMMITTED nothing of ours locks a gap; under REPEATABLE READ it
+// may, as your own statements do. `connection` must outlive the result.
+[[nodiscard]] std::unique_ptr<TxContext> borrow(st_mysql* connection, BorrowOptions options = {});
 
 }  // namespace postroom::mysql

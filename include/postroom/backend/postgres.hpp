@@ -27,8 +27,8 @@ std::unique_ptr<Schema> open_schema_url(const std::string& url, const OpenOption
 pg_conn* handle(Transaction& tx);
 
 // Your own connection, with your own BEGIN and COMMIT. We run our statements on it and nothing
-// else: never a commit, never a rollback, no session setting, no prepared statement left behind.
-// `connection` must outlive the result.
-std::unique_ptr<TxContext> borrow(pg_conn* connection);
+// else: never a commit, never a rollback, no session setting, and without options.prepare no
+// prepared statement left behind. `connection` must outlive the result.
+[[nodiscard]] std::unique_ptr<TxContext> borrow(pg_conn* connection, BorrowOptions options = {});
 
 }  // namespace postroom::postgres

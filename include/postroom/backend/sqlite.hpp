@@ -26,7 +26,8 @@ std::unique_ptr<Schema> open_schema_url(const std::string& url, const OpenOption
 sqlite3* handle(Transaction& tx);
 
 // Your own connection, with your own BEGIN and COMMIT. We run our statements on it and nothing
-// else: never a commit, never a rollback, no hook installed. `connection` must outlive the result.
-std::unique_ptr<TxContext> borrow(sqlite3* connection);
+// else: never a commit, never a rollback, no hook installed, and without options.prepare no
+// statement left open. `connection` must outlive the result.
+[[nodiscard]] std::unique_ptr<TxContext> borrow(sqlite3* connection, BorrowOptions options = {});
 
 }  // namespace postroom::sqlite
