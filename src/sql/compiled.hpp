@@ -2,14 +2,26 @@
 #pragma once
 
 #include "sql/dialect.hpp"
+#include "sql/search.hpp"
 
 namespace postroom::sql {
 
+struct AckUnits {
+    struct Way {
+        Unit plain{}, kept{};
+    };
+    Unit group{}, rows{};
+    Way run{}, one{};
+};
+
 struct QueueUnits {
-    Unit claim, ack, ack_run, ack_run_kept, ack_one, ack_one_kept, ack_rows, retry, fail, extend,
-        reap, redrive, hold, purge, counts, claimable_in;
-    std::vector<std::string> find;  // texts with names put in; the store adds conditions
-    std::string blocking;           // one of them
+    Unit claim, held, retry, fail, extend, reap, redrive, retry_now, hold, purge, counts;
+    Unit claimable_in, attempts;
+    AckUnits ack;
+    SearchTexts find;  // texts with names put in; the store adds conditions
+    std::vector<NumbersText> numbers;
+    std::string blocking;  // one of them
+    std::string blocking_of_key;
 };
 
 struct InsertUnits {
@@ -20,11 +32,15 @@ struct CompiledDialect {
     QueueUnits outbox_queue;
     QueueUnits inbox_queue;
     InsertUnits insert, bare, bare_born;
+    Unit insert_packed;
     Unit enqueue;
+    Unit as_writer;  // no statements: there is no such thing
+    Unit find_key;
     Unit statement;  // of one statement, or none: insert will do
     Unit receive, receive_many, see, mark;
     Unit paused_topics, pause_topic, resume_topic;
-    std::vector<ExamText> exams;  // with names put in
+    Unit report_worker, forget_worker, workers, record_audit, audit_log;
+    std::vector<HealthCheckText> health_checks;  // with names put in
     Unit now;
 
     CompiledDialect(const Dialect& dialect, const Names& names);

@@ -27,7 +27,8 @@ public:
     virtual std::int64_t integer(int column) const = 0;   // also for booleans: 0 or 1
     virtual std::string_view text(int column) const = 0;  // NULL reads as empty
     virtual std::string_view blob(int column) const = 0;
-    virtual Uuid uuid(int column) const = 0;
+    // Of 16 bytes, or of a text; nil for anything else.
+    virtual Uuid uuid(int column) const;
     virtual Instant time(int column) const = 0;
 };
 
@@ -45,6 +46,9 @@ enum class Bracket {
     separate,     // every call its own transaction
     joined,       // inside the transaction that is open already
 };
+
+// The first word of a statement, in capital letters.
+std::string first_word(std::string_view sql);
 
 class Connection {
 public:
@@ -76,6 +80,13 @@ public:
     virtual void commit() = 0;
     virtual void rollback() = 0;
     virtual bool in_transaction() const = 0;
+
+    // Whether a statement that failed has undone the transaction that begin() opened, as a deadlock
+    // does on some engines: then nothing of it stands, and it may be repeated.
+    virtual bool undone_by_failure() const { return false; }
+    // Whether `sql` ends the transaction it runs in, although the connection may be in one
+    // afterwards: COMMIT AND CHAIN begins the next.
+    virtual bool ends_transaction(std::string_view sql) const;
 
     // A statement of the user with the engine's own placeholders.
     virtual SqlRows execute(const SqlStatement& statement) = 0;

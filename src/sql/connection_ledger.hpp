@@ -15,7 +15,7 @@
 
 #include "base/mutex.hpp"
 #include "postroom/clock.hpp"
-#include "postroom/connection_budget.hpp"
+#include "postroom/tenancy.hpp"
 #include "sql/connection.hpp"
 
 namespace postroom {
@@ -46,7 +46,7 @@ public:
     // The end of a loan. A connection that is sound is kept; nullptr: there is none any more.
     void give_back(Part& part, std::unique_ptr<sql::Connection> sound) noexcept;
 
-    // Closes what is idle of `part`, which ends.
+    // Closes what is idle of `part`.
     void forget(Part& part);
 
     // Room for a connection that is not of a pool; false: there is none.

@@ -5,7 +5,8 @@
 // function call on a database that has functions and five statements on one that has not. Times are
 // the database's; durations come in as microseconds (`*_us`). Integers stand for booleans.
 //
-// Texts use {tokens} for names (names.hpp) and :names for parameters (statement.hpp).
+// Texts use {tokens} for names, lists of fields and phrases (expander.hpp) and :names for
+// parameters (statement.hpp).
 #pragma once
 
 #include <span>
@@ -14,11 +15,15 @@
 #include <vector>
 
 #include "postroom/transaction.hpp"
-#include "sql/foreign_table.hpp"
+#include "sql/expander.hpp"
 #include "sql/migration.hpp"
-#include "sql/names.hpp"
+#include "sql/search.hpp"
 #include "sql/statement.hpp"
 #include "sql/value.hpp"
+
+namespace postroom {
+class SqlWords;
+}
 
 namespace postroom::sql {
 
@@ -27,50 +32,75 @@ struct UnitText {
     std::vector<std::string> statements;
     bool separate = false;
     std::vector<Skip> skips{};  // by position; may end early
+    Traits traits{};            // of each of them
+    // The values of one row, parentheses included, that stand where the text has {rows}.
+    std::string row{};
 };
+
+// The ways to ack. A backend offers those in which its engine is good, `group` or `one` at least;
+// AckPlan (ack_plan.hpp) picks among them.
+//
+// They do the same. Outbox: removes the messages whose lease stands and keeps them as history if
+// asked. Inbox: marks their keys done. Parameters: :lease_id, :owner, :owner_text (its canonical
+// form), :keep_history, :relaxed (0/1), and those of the way. Rows: seq, or NULL for all of them.
+struct AckTexts {
+    // A way with a text of its own for a history that is kept.
+    struct Way {
+        UnitText plain{};
+        UnitText kept{};
+    };
+
+    // The messages of one lease: :seqs, :nonces (integer arrays, same length).
+    UnitText group{};
+    // Messages of several leases of one owner at once, without :lease_id: :rows (text: a JSON array
+    // of [seq, nonce, lease_id] in the order of seq, none twice).
+    UnitText rows{};
+    // For engines to which arrays are dear; without `group`. Messages of one lease with numbers
+    // without a gap: :first, :last, :nonces (RowRun in lease_groups.hpp).
+    Way run{};
+    // One message: :seq, :nonce. With `group` for a message that comes alone.
+    Way one{};
+};
+
+// What a purge met at the end of its batch. A day of history that went whole may have had fewer
+// messages than the batch has room for, and more such days may be left.
+enum class PurgeEnd : std::int64_t { batch_done = 0, busy = 1, day_dropped = 2 };
 
 // The verbs that both queues share; expanded once for each queue.
 //
 // A "message row" has the columns of message_row.hpp, in that order.
 struct QueueTexts {
-    // :owner uuid, :lease_id, :lease_us, :batch, :turn (0..7, counts the claims)
+    // :owner uuid, :lease_id, :lease_us, :batch, :bytes, :bytes_of_one, and the ceilings of the
+    // passes of queue/claim_passes.hpp: :urgent_to, :keyed_to, :due_to, :low_to, :keyed_again_to
     // Leases up to :batch messages that are ready and due, taking over expired leases on the way
-    // (lost_count + 1). Above-default priority goes first except when turn % 4 = 3; below-default
-    // goes last except then. Due waiting messages and fresh ones share the batch, and turn / 4 says
-    // which of them gets the odd place. Of messages with an ordering key, which wait by their time
+    // (lost_count + 1), pass by pass. Of messages with an ordering key, which wait by their time
     // whatever their priority, only the first of its key, and only while none of the key is leased.
-    // Rows, of any statement and in any order: message rows of what was leased.
+    // Rows, of any statement and in any order: message rows of what was leased. Where a driver has
+    // all rows in memory before the first is seen, payload and headers are NULL of those that would
+    // go beyond :bytes in all (the first, in order of seq: beyond :bytes_of_one), and how many they
+    // take stands behind such a row.
     UnitText claim;
 
-    // :seqs, :nonces (integer arrays, same length), :lease_id, :owner, :keep_history
-    // Outbox: removes the messages whose lease stands and keeps them as history if asked. Inbox:
-    // marks their keys done. Rows: seq.
-    UnitText ack;
-    // For engines to which arrays are dear; then ack has no statements. The same for messages with
-    // numbers without a gap, with :first, :last and :nonces in place of the arrays (RowRun in
-    // lease_groups.hpp): not into the history, and into it. :owner_text is the canonical form of
-    // :owner. Rows: seq, or NULL for all of them.
-    UnitText ack_run{};
-    UnitText ack_run_kept{};
-    // The same for one message, with :seq and :nonce. Where ack has statements, for a message that
-    // comes alone; no statements: ack is used for it too.
-    UnitText ack_one{};
-    UnitText ack_one_kept{};
+    // :lease_id. Rows: seq and nonce of the messages that a claim has leased.
+    UnitText held{
+        .statements = {"SELECT l.seq, COALESCE((SELECT m.nonce FROM {live} m WHERE m.seq = l.seq), "
+                       "(SELECT m.nonce FROM {waiting} m WHERE m.seq = l.seq)) "
+                       "FROM {lease} l WHERE l.lease_id = :lease_id ORDER BY l.seq"}};
 
-    // The same for messages of several leases at once: :rows (text: a JSON array of [seq, nonce,
-    // lease_id] in the order of seq, none twice), :owner, :keep_history. No statements: ack is used
-    // for each lease.
-    UnitText ack_rows{};
+    AckTexts ack;
 
     // :seq, :nonce, :lease_id, :error (NULL: leave), :delay_us, :count_attempt (0/1), :max_attempts
-    // (0: none), :frees_key (0/1) Releases the message into waiting, available after the delay but
+    // (0: none), :frees_key (0/1), :attempt (NULL: none; else a JSON object that is put, with the
+    // time as "at" in microseconds, at the end of `attempts`, of which {attempts_kept} stay).
+    // Releases the message into waiting, available after the delay but
     // no later than it expires, last_error set; with count_attempt the retry_count rises, and when
     // it reaches the message's own max_attempts (or, where it has none, the given one) the message
     // is dead with reason 'max_attempts', and with frees_key no longer in the way of others of its
-    // ordering key. Rows: seq, state.
+    // ordering key. A message that dies has died_at set. Rows: seq, state.
     UnitText retry;
 
-    // :seq, :nonce, :lease_id, :error (NULL: leave), :reason (text), :frees_key. Dead. Rows: seq.
+    // :seq, :nonce, :lease_id, :error (NULL: leave), :reason (text), :frees_key, :attempt. Dead;
+    // the retry_count rises with an attempt. Rows: seq.
     UnitText fail;
 
     // :seqs, :nonces, :lease_id, :owner, :lease_us. Prolongs; a row born leased gets an ordinary
@@ -85,6 +115,15 @@ struct QueueTexts {
     // Rows: one, how many.
     UnitText redrive;
 
+    // :seqs, :nonces. Those that are ready, not leased, and available later than now and than their
+    // due time are available at the later of these two. Rows: one, how many.
+    UnitText retry_now;
+
+    // :seq, :nonce. Rows: the attempts of a message that is not done, if it has some.
+    std::string attempts =
+        "SELECT attempts FROM {waiting} WHERE seq = :seq AND nonce = :nonce AND attempts IS NOT "
+        "NULL";
+
     // :seqs, :nonces, :owner, :lease_id, :lease_us
     // Leases these messages, dead or ready, of which nobody holds a lease that stands; what
     // somebody has locked at this moment is left out. Rows: seq.
@@ -92,24 +131,34 @@ struct QueueTexts {
 
     // :older_us, :window_us (of idempotency keys), :batch
     // One batch, under a lock of its own; never waits for another purger. Rows: how many went
-    // (several rows add up), 1 if another purger was at work.
+    // (several rows add up), and a PurgeEnd.
     UnitText purge;
 
-    // Rows: one: ready, in_progress, dead, seen, retrying, oldest (time or NULL).
+    // :old_attempts
+    // Rows: one: ready, in_progress, dead, seen, retrying, oldest (time or NULL), 1 if the numbers
+    // are estimates, old failures. Fresh messages are counted up to {counted_max}, from the lowest
+    // number on; what lies above the last one counted is taken for one message a number. Of more
+    // than that which wait, some may stand for all; so may dead ones, of which fewer are always
+    // counted.
     UnitText counts;
 
     // See Doorbell::forecast(). Rows: one, microseconds, 0 when something may be claimable now,
     // NULL for none. Where many stores are watched without a connection; no statements: not known.
     UnitText claimable_in{};
 
-    // "SELECT <message row> FROM ..." without WHERE, over every state. The store appends conditions
-    // on the columns seq, owner, message_id, source, topic, state, then ORDER BY seq LIMIT. Several
-    // where the engine would copy a union before it searches it: each is asked by itself.
-    std::vector<std::string> find;
+    // What there is to find, over every state (search.hpp). Several parts where the engine would
+    // copy, or scan, a union before it searches it: each is asked by itself.
+    std::vector<FindText> find;
+    // The tables of messages with a number, to go through them bit by bit. None: they are searched
+    // at once.
+    std::vector<NumbersText> numbers{};
 
     // A condition for find: the message is the first of its ordering key, dead or failed before,
     // and there are later ones that are not dead.
     std::string blocking;
+    // The same of one key, :ordering_key, where an index leads to its messages that `find` by
+    // itself would not see. Empty: there is no need for it.
+    std::string blocking_of_key{};
 };
 
 // An INSERT of one row, and of many with an array for each parameter. Rows in their order.
@@ -119,19 +168,24 @@ struct InsertTexts {
 };
 
 struct OutboxTexts {
-    // One message that needs nothing special. :nonce, :message_id, :topic, :payload, :content_type,
-    // :headers (JSON text or NULL), :correlation_id, :tenant_id (text, may be empty),
-    // :idempotency_key, :aggregate_type, :aggregate_id, :occurred_at, :expires_at, :priority (>=
-    // 0), :ordering_key, :max_attempts; all may be NULL but nonce, message_id, topic, payload,
-    // content_type, tenant_id, aggregate_type, priority. :born_owner, :born_lease_id, :born_us:
-    // NULL, or the row is leased from birth. No ordering key. Rows: seq, and 1 if the row was
-    // certainly written at the top level of the transaction.
+    // As QueueTexts::attempts, of a message that is done.
+    std::string done_attempts =
+        "SELECT attempts FROM {done} WHERE seq = :seq AND nonce = :nonce AND attempts IS NOT NULL";
+
+    // One message that needs nothing special: the fields of in_enqueue, each under its name, and
+    // :born_owner, :born_lease_id and :born_us, all NULL unless the row is leased from birth. No
+    // ordering key. Rows: seq, and 1 if the row was certainly written at the top level of the
+    // transaction.
     UnitText insert;
 
-    // The same for many at once: each parameter but :born_* is an array (max_attempts: 0 stands for
-    // NULL). Rows as for insert, in the order of the arrays. No statements: the engine has no such
-    // thing, insert is repeated.
+    // Many such messages at once: each parameter but :born_* is an array (max_attempts: 0 stands
+    // for NULL). Rows as for insert and :nonce behind them, in the order of the arrays. No
+    // statements: the engine has no such thing, insert is repeated.
     UnitText insert_many;
+
+    // The same for an engine without arrays of texts: :messages, :payloads (packed_rows.hpp) and
+    // :born_*. No statements: the engine has insert_many, or insert is repeated.
+    UnitText insert_packed{};
 
     // The same for messages with nothing but a topic and a payload, and bare_born for those that
     // are leased from birth: :nonce, :message_id, :topic, :payload. No statements: the engine gains
@@ -145,9 +199,19 @@ struct OutboxTexts {
     // of low priority goes to waiting. Rows: seq, nonce, message_id, already_existed.
     UnitText enqueue;
 
-    // One statement that does what insert does, without its rows: for any driver. Empty: insert is
+    // :tenant_id, :key. Rows: seq, nonce, message_id of the message that has this key.
+    std::string find_key =
+        "SELECT seq, nonce, message_id FROM {key} "
+        "WHERE tenant_id = :tenant_id AND idempotency_key = :key AND seq <> 0";
+
+    // One message by the routine that is for other languages, which a role may call that has no
+    // right but to write. Parameters as for enqueue. Rows: the work-item id, already_existed (NULL:
+    // the routine does not tell). No statements: the engine has no such roles.
+    UnitText as_writer{};
+
+    // One statement that does what insert does, without its rows: for any driver. None: insert is
     // such a one.
-    std::string statement{};
+    UnitText statement{};
 };
 
 // The topics that are paused, in the names of the outbox.
@@ -155,14 +219,37 @@ struct PauseTexts {
     // Rows: topic, since when.
     std::string list = "SELECT topic, paused_at FROM {paused} ORDER BY topic";
     // :topic. Nothing happens when it is there already.
-    std::string pause = "INSERT INTO {paused} (topic) VALUES (:topic) ON CONFLICT DO NOTHING";
+    std::string pause{};
     // :topic
     std::string resume = "DELETE FROM {paused} WHERE topic = :topic";
 };
 
+// What operators read, in the names of the outbox.
+struct RecordTexts {
+    // :owner, :queue. A dispatcher has stopped.
+    std::string forget_worker = "DELETE FROM {worker} WHERE owner = :owner AND queue = :queue";
+    // :long_ago. Those who stopped without a word. Comes before a report in its transaction, which
+    // holds nothing yet that another reporter could wait for.
+    std::string forget_silent = "DELETE FROM {worker} WHERE last_seen < :long_ago";
+    // :owner, :queue, :report (a JSON object), behind forget_worker.
+    std::string report_worker =
+        "INSERT INTO {worker} (owner, queue, report) VALUES (:owner, :queue, :report)";
+    // Rows: owner, queue, last_seen, report.
+    std::string workers = "SELECT owner, queue, last_seen, report FROM {worker}";
+
+    // :who, :what, :target, :affected, :outcome
+    std::string record_audit =
+        "INSERT INTO {audit} (who, what, target, affected, outcome) "
+        "VALUES (:who, :what, :target, :affected, :outcome)";
+    // :before_id; paged by id, highest first. Rows: id, recorded_at and the parameters above.
+    std::string audit_log =
+        "SELECT id, recorded_at, who, what, target, affected, outcome FROM {audit} "
+        "WHERE id < :before_id";
+};
+
 // One look at the health of the database.
-struct ExamText {
-    std::string check;
+struct HealthCheckText {
+    std::string name;
     // Rows: ok, warning or bad; a sentence. No row: nothing to say. With `unwanted`: the rows of an
     // EXPLAIN, and it is a warning when one has that in it.
     std::string text;
@@ -176,8 +263,8 @@ struct InboxTexts {
     // Rows: seq (NULL: done before), nonce, previous state (NULL: unknown), hash_mismatch.
     UnitText receive;
 
-    // The same for many at once: :rows (text, see received_rows.hpp), :nonces (integer array, in
-    // the order of the rows), :revive. Rows as for receive, in any order, and the nonce that was
+    // Many received messages at once: :rows (text, see received_rows.hpp), :nonces (integer array,
+    // in the order of the rows), :revive. Rows as for receive, in any order, and the nonce that was
     // given. No statements: receive is repeated.
     UnitText receive_many{};
 
@@ -193,28 +280,49 @@ struct InboxTexts {
 struct Dialect {
     std::string name;  // of the engine, for error texts
     Placeholder placeholder = Placeholder::dollar;
-    Qualify qualify;
+    Vocabulary vocabulary;
 
     QueueTexts outbox_queue;
     QueueTexts inbox_queue;
     OutboxTexts outbox;
     InboxTexts inbox;
     PauseTexts pause{};
-    ForeignTexts foreign{};
-    std::vector<ExamText> exams{};
+    RecordTexts records{};
+    std::vector<HealthCheckText> health_checks{};
 
     std::string now;  // one statement; rows: one, the time
 
-    // A value in a form that any driver can bind: for statements that run through a foreign
+    // How statements over tables of any shape are spelled (queue/sql_access.hpp).
+    const SqlWords* words = nullptr;
+
+    // A value in a form that any driver can bind: for statements that run through a caller's
     // TxContext.
     SqlValue (*render)(const Value& value) = nullptr;
 
     // A condition "column in array parameter": {column} and {param} are replaced, e.g.
     // "{column} = ANY (:{param}::bigint[])".
     std::string in_array;
+    // A condition "the text parameter is a part of the column", to the byte: what LIKE says hangs
+    // on engine and collation, and two texts that differ in spaces may be equal.
+    std::string contains = "LENGTH(REPLACE({column}, :{param}, '')) < LENGTH({column})";
 
-    // Schema. The texts run in one transaction each, under `migration_lock`.
-    std::span<const EmbeddedMigration> migrations;
+    // Conditions "the column equals the text parameter" and "the text in the column is empty", to
+    // the byte: where blanks at the end of a text do not count, the engine has to be told.
+    std::string equals = "{column} = :{param}";
+    std::string empty = "{column} = ''";
+    std::string payload_bytes = "LENGTH(payload)";  // how many bytes the payload has
+
+    Paged paged = nullptr;  // see search.hpp
+
+    // Schema: the tables, by numbered files that are only ever added to, and the routines and
+    // views over them, replaced as a whole when their text has changed. See migration.hpp. The
+    // texts run under `migration_lock`.
+    std::span<const EmbeddedMigration> schema;
+    std::span<const EmbeddedRoutines> routines{};
+    // Run for a queue before its routines are created, and after: clears away what would be in
+    // their way, and those that are no more.
+    std::string before_routines{};
+    std::string after_routines{};
     std::string
         migration_table;  // CREATE ... IF NOT EXISTS of {schema}, migration and object tables
     // Makes others wait until the connection closes or its transaction ends; may be empty. Rows:

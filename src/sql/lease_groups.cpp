@@ -73,7 +73,7 @@ bool LeaseGroups::merge() {
         return std::get<0>(a) == std::get<0>(b);
     };
     if (std::adjacent_find(rows.begin(), rows.end(), same_seq) != rows.end()) return false;
-    text_ = "[";
+    text_.assign(1, '[');
     for (const auto& [seq, nonce, lease_id] : rows)
         fmt::format_to(std::back_inserter(text_), "[{},{},{}],", seq, nonce, lease_id);
     text_.back() = ']';

@@ -109,7 +109,7 @@ public:
     }
 
     // Adds `unit` to `batch` once for all of them, with the parameters rows (see
-    // QueueTexts::ack_rows) and owner set, if it has statements and there is more than one group;
+    // AckTexts::rows) and owner set, if it has statements and there is more than one group;
     // else returns false, as it does for several owners and for a row that comes with two leases.
     template <class Fill>
     bool add_together(Batch& batch, const Unit& unit, std::size_t tag, Fill fill) {

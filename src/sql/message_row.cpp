@@ -1,115 +1,108 @@
 #include "sql/message_row.hpp"
 
+#include <array>
+
 #include "base/json_map.hpp"
+#include "queue/message_fields.hpp"
 
 namespace postroom::sql {
 
 namespace {
 
-// The position of each column; the order of message_columns.
-enum Column : int {
-    seq,
-    nonce,
-    state,
-    message_id,
-    topic,
-    payload,
-    content_type,
-    headers,
-    correlation_id,
-    tenant_id,
-    idempotency_key,
-    aggregate_type,
-    aggregate_id,
-    ordering_key,
-    source,
-    hash,
-    created_at,
-    last_seen,
-    available_at,
-    occurred_at,
-    due_time,
-    expires_at,
-    processed_at,
-    processed_by,
-    priority,
-    max_attempts,
-    retry_count,
-    lost_count,
-    last_error,
-    dead_reason,
-    lease_id,
-    owner,
-    locked_until
-};
+constexpr auto row_positions = [] {
+    std::array<int, message_fields.size()> out{};
+    int position = 0;
+    for (std::size_t i = 0; i < out.size(); ++i)
+        out[i] = message_fields[i].is_in(in_row) ? position++ : -1;
+    return out;
+}();
 
-std::string text(const Row& row, Column column) { return std::string(row.text(column)); }
-
-std::optional<Instant> time(const Row& row, Column column) {
-    if (row.null(column)) return std::nullopt;
-    return row.time(column);
-}
-
-std::uint32_t count(const Row& row, Column column) {
-    return static_cast<std::uint32_t>(row.integer(column));
+constexpr int position_of(FieldIndex index) {
+    return row_positions[static_cast<std::size_t>(index)];
 }
 
 // A foreign writer may have stored headers that are not an object; the message is delivered all the
-// same, with the text in one header, so that nobody has to guess why they are gone.
-Headers read_headers(const Row& row) {
-    const std::string_view json = row.text(headers);
+// same, with what is there in a header of its own.
+Headers headers_from(std::string_view json) {
     if (json.empty()) return {};
     if (auto parsed = base::map_from_json(json)) return *std::move(parsed);
     return {{"postroom-unreadable-headers", std::string(json)}};
 }
 
-void read_optional(const Row& row, Message& m) {
-    if (!row.null(headers)) m.headers = read_headers(row);
-    if (!row.null(hash)) m.hash = std::string(row.blob(hash));
-    if (!row.null(max_attempts)) m.max_attempts = count(row, max_attempts);
-    if (!row.null(lease_id)) {
-        m.lease = Lease{.id = m.id,
-                        .lease_id = LeaseId(row.integer(lease_id)),
-                        .owner = OwnerToken(row.uuid(owner)),
-                        .locked_until = row.time(locked_until),
-                        .retry_count = m.retry_count};
+// Reads one column into the member that belongs to it.
+class Reader {
+public:
+    Reader(const Row& row, Content content) : row_(row), content_(content) {}
+
+    template <class Member>
+    void operator()(FieldIndex index, Member& member) const {
+        const bool is_content = index == FieldIndex::payload || index == FieldIndex::headers;
+        if (is_content && content_ == Content::left_out) return;
+        if (field_of(index).is_in(in_row)) read(position_of(index), index, member);
     }
+
+private:
+    void read(int column, FieldIndex index, std::string& out) const {
+        out = field_of(index).kind == FieldKind::bytes ? row_.blob(column) : row_.text(column);
+    }
+    void read(int column, FieldIndex, MessageId& out) const {
+        out = MessageId(std::string(row_.text(column)));
+    }
+    void read(int column, FieldIndex, State& out) const {
+        out = static_cast<State>(row_.integer(column));
+    }
+    void read(int column, FieldIndex, DeadReason& out) const {
+        out = dead_reason_from(row_.text(column));
+    }
+    void read(int column, FieldIndex, Headers& out) const {
+        if (!row_.null(column)) out = headers_from(row_.text(column));
+    }
+    void read(int column, FieldIndex, Instant& out) const { out = row_.time(column); }
+    void read(int column, FieldIndex, std::int32_t& out) const {
+        out = static_cast<std::int32_t>(row_.integer(column));
+    }
+    void read(int column, FieldIndex, std::uint32_t& out) const {
+        out = static_cast<std::uint32_t>(row_.integer(column));
+    }
+    template <class Given>
+    void read(int column, FieldIndex index, std::optional<Given>& out) const {
+        if (!row_.null(column)) read(column, index, out.emplace());
+    }
+
+    const Row& row_;
+    const Content content_;
+};
+
+std::uint64_t unsigned_integer(const Row& row, FieldIndex index) {
+    return static_cast<std::uint64_t>(row.integer(position_of(index)));
+}
+
+Lease read_lease(const Row& row, const Message& m) {
+    return {.id = m.id,
+            .lease_id = LeaseId(row.integer(position_of(FieldIndex::lease_id))),
+            .owner = OwnerToken(row.uuid(position_of(FieldIndex::owner))),
+            .locked_until = row.time(position_of(FieldIndex::locked_until)),
+            .retry_count = m.retry_count};
 }
 
 }  // namespace
 
-Message read_message(Queue queue, const Row& row) {
+Message read_message(Queue queue, const Row& row, Content content) {
     Message m;
-    m.id = WorkItemId(static_cast<std::uint64_t>(row.integer(seq)),
-                      static_cast<std::uint64_t>(row.integer(nonce)));
+    m.id = WorkItemId(unsigned_integer(row, FieldIndex::seq),
+                      unsigned_integer(row, FieldIndex::nonce));
     m.queue = queue;
-    m.state = static_cast<State>(row.integer(state));
-    m.message_id = MessageId(text(row, message_id));
-    m.topic = text(row, topic);
-    m.payload = std::string(row.blob(payload));
-    m.content_type = text(row, content_type);
-    m.correlation_id = text(row, correlation_id);
-    m.tenant_id = text(row, tenant_id);
-    m.idempotency_key = text(row, idempotency_key);
-    m.aggregate_type = text(row, aggregate_type);
-    m.aggregate_id = text(row, aggregate_id);
-    m.ordering_key = text(row, ordering_key);
-    m.source = text(row, source);
-    m.created_at = row.time(created_at);
-    m.last_seen = time(row, last_seen);
-    m.available_at = row.time(available_at);
-    m.occurred_at = time(row, occurred_at);
-    m.due_time = time(row, due_time);
-    m.expires_at = time(row, expires_at);
-    m.processed_at = time(row, processed_at);
-    m.processed_by = text(row, processed_by);
-    m.priority = static_cast<std::int32_t>(row.integer(priority));
-    m.retry_count = count(row, retry_count);
-    m.lost_count = count(row, lost_count);
-    m.last_error = text(row, last_error);
-    m.dead_reason = dead_reason_from(row.text(dead_reason));
-    read_optional(row, m);
+    visit_fields(m, Reader(row, content));
+    note_occurrence(m);
+    if (!row.null(position_of(FieldIndex::lease_id))) m.lease = read_lease(row, m);
     return m;
+}
+
+bool payload_is_left_out(const Row& row) { return row.null(position_of(FieldIndex::payload)); }
+
+std::size_t content_bytes(const Row& row) {
+    return row.blob(position_of(FieldIndex::payload)).size() +
+           row.text(position_of(FieldIndex::headers)).size();
 }
 
 }  // namespace postroom::sql

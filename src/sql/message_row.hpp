@@ -1,24 +1,26 @@
-// The columns of a message row, in the order in which every dialect selects them.
+// The message row: the columns that every dialect selects for a message, in the order of
+// message_fields (queue/message_fields.hpp), as far as they are in_row.
 #pragma once
 
+#include <algorithm>
+
 #include "postroom/message.hpp"
+#include "queue/message_fields.hpp"
 #include "sql/connection.hpp"
 
 namespace postroom::sql {
 
-// seq, nonce, state, message_id, topic, payload, content_type, headers, correlation_id, tenant_id,
-// idempotency_key, aggregate_type, aggregate_id, ordering_key, source, hash, created_at, last_seen,
-// available_at, occurred_at, due_time, expires_at, processed_at, processed_by, priority,
-// max_attempts, retry_count, lost_count, last_error, dead_reason, lease_id, owner, locked_until
-inline constexpr std::string_view message_columns =
-    "seq, nonce, state, message_id, topic, payload, content_type, headers, correlation_id, "
-    "tenant_id, "
-    "idempotency_key, aggregate_type, aggregate_id, ordering_key, source, hash, created_at, "
-    "last_seen, "
-    "available_at, occurred_at, due_time, expires_at, processed_at, processed_by, priority, "
-    "max_attempts, "
-    "retry_count, lost_count, last_error, dead_reason, lease_id, owner, locked_until";
+// Where a search or a claim that leaves a payload out tells how long it is: behind the message row.
+inline constexpr int payload_bytes_column = static_cast<int>(
+    std::ranges::count_if(message_fields, [](const Field& field) { return field.is_in(in_row); }));
 
-Message read_message(Queue queue, const Row& row);
+enum class Content : std::uint8_t { whole, left_out };  // payload and headers
+
+Message read_message(Queue queue, const Row& row, Content content = Content::whole);
+
+// Whether the database has left the payload out; it is never NULL otherwise.
+bool payload_is_left_out(const Row& row);
+// Of a row with its payload: what it and the headers take.
+std::size_t content_bytes(const Row& row);
 
 }  // namespace postroom::sql

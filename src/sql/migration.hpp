@@ -1,7 +1,10 @@
-// A migration as embedded by the build from src/backends/<name>/migrations/NNNN_name.sql.
+// What a backend's folder holds for the deployer, embedded by the build.
 //
-// The first word of the name tells which queue's names the text is written with: `NNNN_queue_...`
-// runs once for each queue, `NNNN_outbox_...` and `NNNN_inbox_...` once.
+// schema/NNNN_name.sql creates tables; once released such a file never changes, and what comes
+// later is a new file. routines/name.sql creates functions, procedures and views over them; those
+// of a queue are replaced as a whole whenever their text differs from what the database has. The
+// first word of a name tells which queue's names the text is written with: `queue_...` runs once
+// for each queue, `outbox_...` and `inbox_...` once.
 #pragma once
 
 #include <string_view>
@@ -10,6 +13,11 @@ namespace postroom::sql {
 
 struct EmbeddedMigration {
     int number;
+    std::string_view name;
+    std::string_view text;
+};
+
+struct EmbeddedRoutines {
     std::string_view name;
     std::string_view text;
 };

@@ -21,10 +21,15 @@ std::vector<Queue> queues_of(std::string_view migration_name) {
     return {Queue::outbox};
 }
 
-int number_of(const std::string& step_name) {
+int number_from(const std::string& text) {
     int number = 0;
-    std::from_chars(step_name.data(), step_name.data() + step_name.size(), number);
+    std::from_chars(text.data(), text.data() + text.size(), number);
     return number;
+}
+
+bool runs_for(std::string_view name, Queue queue) {
+    const std::vector<Queue> queues = queues_of(name);
+    return std::find(queues.begin(), queues.end(), queue) != queues.end();
 }
 
 }  // namespace
@@ -33,27 +38,60 @@ Migrator::Migrator(const Backend& backend, const OpenOptions& options)
     : backend_(backend), names_(options) {}
 
 std::string Migrator::table(std::string_view name) const {
-    return backend_.dialect.qualify(names_.schema, name);
+    return backend_.dialect.vocabulary.qualify(names_.schema, name);
 }
 
 std::string Migrator::expand_schema(const std::string& text) const {
-    return expand(text, names_, Queue::outbox, backend_.dialect.qualify);
+    return Expander(backend_.dialect.vocabulary, names_, Queue::outbox).expand(text);
 }
 
 std::vector<Migrator::Step> Migrator::steps() const {
+    std::vector<Step> out = schema_steps();
+    if (backend_.dialect.routines.empty()) return out;
+    for (const Queue queue : {Queue::outbox, Queue::inbox}) out.push_back(routine_step(queue));
+    return out;
+}
+
+std::vector<Migrator::Step> Migrator::schema_steps() const {
     std::vector<Step> out;
-    for (const EmbeddedMigration& migration : backend_.dialect.migrations) {
-        for (const Queue queue : queues_of(migration.name)) {
-            Step step{.number = migration.number,
-                      .name = fmt::format("{:04}_{} ({})", migration.number, migration.name,
+    for (const EmbeddedMigration& file : backend_.dialect.schema) {
+        for (const Queue queue : queues_of(file.name)) {
+            const Expander expander(backend_.dialect.vocabulary, names_, queue);
+            Step step{.number = file.number,
+                      .name = fmt::format("{:04}_{} ({})", file.number, file.name,
                                           names_.of(queue).str()),
-                      .text = expand(migration.text, names_, queue, backend_.dialect.qualify),
+                      .text = expander.expand(file.text),
                       .checksum = {}};
             step.checksum = checksum_of(step.text);
             out.push_back(std::move(step));
         }
     }
     return out;
+}
+
+Migrator::Step Migrator::routine_step(Queue queue) const {
+    const Dialect& dialect = backend_.dialect;
+    const Expander expander(dialect.vocabulary, names_, queue);
+    Step step{.number = dialect.schema.empty() ? 0 : dialect.schema.back().number,
+              .name = fmt::format("routines ({})", names_.of(queue).str()),
+              .text = expander.expand(dialect.before_routines),
+              .checksum = {},
+              .repeats = true};
+    for (const EmbeddedRoutines& file : dialect.routines) {
+        if (runs_for(file.name, queue)) step.text += "\n" + expander.expand(file.text);
+    }
+    step.text += "\n" + expander.expand(dialect.after_routines);
+    step.checksum = checksum_of(step.text);
+    return step;
+}
+
+bool Migrator::is_pending(const Step& step, const AppliedSteps& done) {
+    const auto found = done.find(step.name);
+    if (found == done.end()) return true;
+    if (!step.repeats) return false;
+    // With the same text again too, for the sake of the number that is noted with it.
+    return found->second.number < step.number ||
+           (found->second.number == step.number && found->second.checksum != step.checksum);
 }
 
 Migrator::Objects Migrator::query_pairs(Connection& connection, const std::string& text) const {
@@ -64,9 +102,15 @@ Migrator::Objects Migrator::query_pairs(Connection& connection, const std::strin
     return out;
 }
 
-std::map<std::string, std::string> Migrator::applied(Connection& connection) const {
-    return query_pairs(connection,
-                       fmt::format("SELECT name, checksum FROM {}", table("postroom_migration")));
+Migrator::AppliedSteps Migrator::applied(Connection& connection) const {
+    AppliedSteps out;
+    const std::string text =
+        fmt::format("SELECT name, number, checksum FROM {}", table("postroom_migration"));
+    for (const auto& row : connection.execute({.sql = text, .params = {}})) {
+        out.emplace(row.at(0).value_or(""), Applied{.number = number_from(row.at(1).value_or("0")),
+                                                    .checksum = row.at(2).value_or("")});
+    }
+    return out;
 }
 
 Migrator::Objects Migrator::catalog(Connection& connection) const {
@@ -100,14 +144,16 @@ void Migrator::deploy() {
 
 // Names and checksums are ours: letters, digits, underscores, parentheses, blanks.
 std::string Migrator::note_of(const Step& step) const {
-    return fmt::format("INSERT INTO {} (number, name, checksum) VALUES ({}, '{}', '{}');",
-                       table("postroom_migration"), step.number, step.name, step.checksum);
+    return fmt::format(
+        "DELETE FROM {0} WHERE name = '{2}';\n"
+        "INSERT INTO {0} (number, name, checksum) VALUES ({1}, '{2}', '{3}');",
+        table("postroom_migration"), step.number, step.name, step.checksum);
 }
 
 void Migrator::apply_pending(Connection& connection) const {
-    const auto done = applied(connection);
+    const AppliedSteps done = applied(connection);
     std::vector<Step> pending = steps();
-    std::erase_if(pending, [&](const Step& step) { return done.contains(step.name); });
+    std::erase_if(pending, [&](const Step& step) { return !is_pending(step, done); });
     for (const Step& step : pending) {
         try {
             connection.execute_script(step.text);
@@ -132,7 +178,7 @@ void Migrator::record(Connection& connection) const {
 SchemaReport Migrator::report() {
     const std::unique_ptr<Connection> connection = backend_.connect();
     SchemaReport report;
-    std::map<std::string, std::string> done;
+    AppliedSteps done;
     Objects expected;
     try {
         done = applied(*connection);
@@ -145,15 +191,14 @@ SchemaReport Migrator::report() {
     for (const Step& step : steps()) {
         newest = std::max(newest, step.number);
         const auto found = done.find(step.name);
-        if (found == done.end()) {
-            report.pending.push_back(step.name);
-        } else if (found->second != step.checksum) {
+        if (is_pending(step, done)) {
+            (found == done.end() ? report.pending : report.outdated).push_back(step.name);
+        } else if (!step.repeats && found->second.checksum != step.checksum) {
             report.drift.push_back(
                 fmt::format("migration {} was applied with another text", step.name));
         }
     }
-    for (const auto& [name, checksum] : done)
-        report.version = std::max(report.version, number_of(name));
+    for (const auto& [name, step] : done) report.version = std::max(report.version, step.number);
     report.newer = report.version > newest;
 
     const Objects actual = expected.empty() ? Objects{} : catalog(*connection);

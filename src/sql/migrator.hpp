@@ -1,5 +1,9 @@
-// Migrator: applies the embedded migrations, and tells where a database differs from what they
-// made.
+// Migrator: creates the tables of a store, keeps its routines up to date, and tells where a
+// database differs from what they should be.
+//
+// Files of schema/ are applied once each, in order. The routines of a queue are one step: it is
+// repeated when their text differs from what was applied, unless the database was brought to a
+// newer schema by a newer library, whose routines serve this one too.
 //
 // After each deployment the migrator records the definition of every object in the database; drift
 // is whatever differs from that record later.
@@ -22,19 +26,28 @@ public:
     std::string script() const override;
 
 private:
-    // A migration with the names of one store put in.
+    // SQL with the names of one store put in.
     struct Step {
-        int number;
-        std::string name;  // "0001_queue_tables" and, where it runs for a queue, which
+        int number;        // of the file; of routines: the newest file they were written for
+        std::string name;  // "0001_queue_tables (outbox)", "routines (outbox)"
         std::string text;
         std::string checksum;
+        bool repeats = false;  // again when its text has changed
     };
+    struct Applied {
+        int number;
+        std::string checksum;
+    };
+    using AppliedSteps = std::map<std::string, Applied>;  // by name
     // Object name to definition.
     using Objects = std::map<std::string, std::string>;
 
     std::vector<Step> steps() const;
-    std::string note_of(const Step& step) const;  // the statement that records it as applied
-    std::map<std::string, std::string> applied(Connection& connection) const;  // name to checksum
+    std::vector<Step> schema_steps() const;
+    Step routine_step(Queue queue) const;
+    static bool is_pending(const Step& step, const AppliedSteps& done);
+    std::string note_of(const Step& step) const;  // the statements that record it as applied
+    AppliedSteps applied(Connection& connection) const;
     Objects catalog(Connection& connection) const;
     Objects recorded(Connection& connection) const;
     void apply_pending(Connection& connection) const;

@@ -1,6 +1,8 @@
-// Names: the tables of a store, and the only way a name gets into SQL text.
+// Names: the tables of a store, and the only way a name gets into SQL text; and the limits that
+// stand in such text.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -16,6 +18,7 @@ struct Names {
     base::Identifier schema;
     base::Identifier outbox;
     base::Identifier inbox;
+    Limits limits;
 
     explicit Names(const OpenOptions& options);
     const base::Identifier& of(Queue queue) const {
@@ -23,14 +26,11 @@ struct Names {
     }
 };
 
+// What headers within their limit may take where they are stored: they are JSON there, in which a
+// byte may take six, and a name with its value six more.
+inline std::size_t headers_text_bytes(const Limits& limits) { return 8 * limits.headers_bytes; }
+
 // How an engine writes a name: quoted, with its schema if it has schemas.
 using Qualify = std::function<std::string(const base::Identifier& schema, std::string_view name)>;
-
-// Replaces the tokens of a text for one queue with base name Q:
-//   {schema}   the quoted schema      {queue}  Q itself, for use inside other names
-//   {view}     the qualified name Q   {lock}   schema.Q, for use inside a string literal
-//   {any_word} the qualified name Q_any_word
-// Braces that do not hold a lower-case word stay as they are.
-std::string expand(std::string_view text, const Names& names, Queue queue, const Qualify& qualify);
 
 }  // namespace postroom::sql

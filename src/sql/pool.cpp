@@ -56,9 +56,12 @@ Pool::Ledger::Loan Pool::take(const std::stop_token& stop) {
 }
 
 void Pool::give_back(std::unique_ptr<Connection> connection) noexcept {
+    const bool lost = connection != nullptr && !connection->healthy();
     // One that is not sound is closed before its place is free.
-    if (connection != nullptr && (!connection->healthy() || connection->in_transaction()))
-        connection.reset();
+    if (lost || (connection != nullptr && connection->in_transaction())) connection.reset();
+    // Whatever happened to its server happened to the others, and a server that stopped answering
+    // would be waited for once with each of them.
+    if (lost) ledger_->forget(part_);
     ledger_->give_back(part_, std::move(connection));
 }
 

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "base/mutex.hpp"
 #include "base/random.hpp"
+#include "base/sleep.hpp"
 #include "postroom/error.hpp"
 #include "sql/transactions.hpp"
 
@@ -18,11 +18,9 @@ namespace {
 constexpr Duration retry_pause_base = std::chrono::milliseconds{1};
 constexpr Duration retry_pause_max = std::chrono::milliseconds{200};
 
-// Of our own texts, for databases with a group. One that does not look like it stands in line for
-// nothing.
 bool only_reads(std::span<const Call> calls) {
     return std::all_of(calls.begin(), calls.end(),
-                       [](const Call& call) { return call.statement->sql.starts_with("SELECT"); });
+                       [](const Call& call) { return call.statement->traits.reads_only; });
 }
 
 }  // namespace
@@ -76,6 +74,12 @@ std::unique_ptr<Transaction> Runner::begin() {
     } catch (const Error& error) {
         rethrow(error);
     }
+}
+
+SqlRows Runner::read(const SqlStatement& query) {
+    SqlRows rows;
+    repeat({}, [&] { rows = pool_.acquire()->execute(query); });
+    return rows;
 }
 
 void Runner::run(TxContext* tx, const Batch& batch, bool separate,
@@ -156,7 +160,7 @@ void Runner::run_later(TxContext& tx, const Batch& batch, OnTaggedRow on_row) {
     if (Connection* const connection = connection_within(tx)) {
         connection->run_later(calls, std::move(tagged));
     } else {
-        ForeignConnection(tx, render_).run(Bracket::joined, calls, tagged);
+        CallerConnection(tx, render_).run(Bracket::joined, calls, tagged);
     }
 }
 
@@ -164,7 +168,7 @@ void Runner::run_joined(TxContext& tx, std::span<const Call> calls, const OnRow&
     if (Connection* const connection = connection_within(tx)) {
         connection->run(Bracket::joined, calls, on_row);
     } else {
-        ForeignConnection(tx, render_).run(Bracket::joined, calls, on_row);
+        CallerConnection(tx, render_).run(Bracket::joined, calls, on_row);
     }
 }
 
@@ -183,15 +187,12 @@ Connection* Runner::connection_within(TxContext& tx) const {
 }
 
 // Two units that collided must not come back at the same moment.
-void Runner::pause_before_retry(std::uint32_t attempt, std::stop_token stop) {
+void Runner::pause_before_retry(std::uint32_t attempt, const std::stop_token& stop) {
     const Duration ceiling =
         std::min(retry_pause_max, retry_pause_base * (1U << std::min(attempt, 10U)));
     const auto span = static_cast<std::uint64_t>(ceiling.count());
     const Duration pause{static_cast<std::int64_t>(base::SystemRandom().next() % (span + 1))};
-    base::Mutex mutex;
-    base::CondVar never;
-    base::MutexLock lock(mutex);
-    never.wait_for(lock, std::move(stop), pause, [] { return false; });
+    base::sleep_for(stop, pause);
 }
 
 // Names the peer; the driver's text says what went wrong.

@@ -52,16 +52,19 @@ public:
     void run(TxContext* tx, const Batch& batch, bool separate, const std::function<void()>& restart,
              const OnTaggedRow& on_row, std::stop_token stop = {});
 
-    // The same for a small unit that writes. Its own transaction may be one that it shares with
+    // Runs a small unit that writes. Its own transaction may be one that it shares with the
     // units of other threads; it succeeds or fails by itself.
     void run_shared(TxContext* tx, const Batch& batch, const std::function<void()>& restart,
                     const OnTaggedRow& on_row);
 
-    // The same within `tx`, where nobody waits for the answers: `on_row`, and an error, may come
-    // with the next statement of the transaction or with its commit.
+    // Runs the batch within `tx`, where nobody waits for the answers: `on_row`, and an error, may
+    // come with the next statement of the transaction or with its commit.
     void run_later(TxContext& tx, const Batch& batch, OnTaggedRow on_row);
 
     std::unique_ptr<Transaction> begin();
+
+    // A query with the engine's own placeholders, outside of any transaction.
+    SqlRows read(const SqlStatement& query);
 
 private:
     template <class Try>
@@ -71,7 +74,7 @@ private:
     void run_joined(TxContext& tx, std::span<const Call> calls, const OnRow& on_row);
     // The one of ours that `tx` stands on; nullptr: only the caller knows its connection.
     Connection* connection_within(TxContext& tx) const;
-    void pause_before_retry(std::uint32_t attempt, std::stop_token stop);
+    void pause_before_retry(std::uint32_t attempt, const std::stop_token& stop);
     [[noreturn]] void rethrow(const Error& error) const;
 
     SqlValue (*const render_)(const Value&);

@@ -2,33 +2,19 @@
 #include "sql/sql_store.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <iterator>
 #include <stdexcept>
 
 #include <fmt/format.h>
 
 #include "postroom/error.hpp"
 #include "sql/message_row.hpp"
+#include "sql/search_pace.hpp"
 
 namespace postroom::sql {
 
 namespace {
-
-std::string condition_on_ids(const std::string& in_array) {
-    std::string out = in_array;
-    out.replace(out.find("{column}"), 8, "seq");
-    out.replace(out.find("{param}"), 7, "seqs");
-    return out;
-}
-
-// A part finds no more than the whole may have; of several, the union is cut again.
-std::string search_text(const std::vector<std::string>& parts, const std::string& where) {
-    const std::string end = where + " ORDER BY seq LIMIT :limit";
-    if (parts.size() == 1) return parts.front() + end;
-    std::string text;
-    for (const std::string& part : parts)
-        text += fmt::format("{}({}{})", text.empty() ? "" : " UNION ALL ", part, end);
-    return text + " ORDER BY seq LIMIT :limit";
-}
 
 OpenOptions one_connection(OpenOptions options) {
     options.pool_max = 1;
@@ -40,6 +26,8 @@ const OpenOptions& checked(const OpenOptions& options) {
     if (options.dedupe_window < Duration::zero()) {
         throw std::invalid_argument("dedupe_window: must not be negative");
     }
+    if (options.old_failure_attempts == 0)
+        throw std::invalid_argument("old_failure_attempts: 0, at least 1 needed");
     return options;
 }
 
@@ -49,13 +37,18 @@ SqlStore::SqlStore(const Backend& backend, const OpenOptions& options)
     : Store(options.store_id.empty() ? backend.peer : options.store_id, checked(options).limits),
       options_(options),
       placeholder_(backend.dialect.placeholder),
-      in_array_(backend.dialect.in_array),
+      words_of_search_{.in_array = backend.dialect.in_array,
+                       .contains = backend.dialect.contains,
+                       .equals = backend.dialect.equals,
+                       .empty = backend.dialect.empty,
+                       .paged = backend.dialect.paged},
       render_(backend.dialect.render),
       units_(backend.dialect, Names(options)),
-      foreign_(backend.dialect.foreign),
+      words_(backend.dialect.words),
       doorbell_(backend.doorbell),
       runner_(backend, options, this),
-      keeper_(backend, one_connection(options), this, &runner_) {}
+      keeper_(backend, one_connection(options), this, &runner_),
+      enqueue_group_(make_enqueue_group(backend)) {}
 
 Instant SqlStore::now() {
     Batch batch;
@@ -99,44 +92,131 @@ std::uint64_t SqlStore::run_for_count(const Unit& unit, const std::function<void
     return count;
 }
 
-std::vector<Message> SqlStore::find(Queue queue, const Query& query) {
-    std::string where = " WHERE seq > :after_seq";
-    Params params;
-    params
-        .set("after_seq",
-             static_cast<std::int64_t>(query.after_seq) - (query.after_seq == 0 ? 1 : 0))
-        .set("limit", std::int64_t{query.limit});
-    const auto equal = [&](const char* column, std::string_view value) {
-        where += fmt::format(" AND {0} = :{0}", column);
-        params.set(column, value);
-    };
-    std::vector<std::int64_t> seqs;
-    for (const WorkItemId& id : query.ids) seqs.push_back(static_cast<std::int64_t>(id.seq()));
-    if (!seqs.empty()) {
-        where += " AND " + condition_on_ids(in_array_);
-        params.set("seqs", IntArray(seqs));
-    }
-    if (query.message_id) equal("message_id", *query.message_id);
-    if (query.source) equal("source", *query.source);
-    if (query.topic) equal("topic", *query.topic);
-    if (query.owner) {
-        where += " AND owner = :owner";
-        params.set("owner", query.owner->uuid());
-    }
-    if (query.state) {
-        where += fmt::format(" AND state = {}", static_cast<int>(*query.state));
-    }
-    if (query.blocking) where += " AND " + units_.of(queue).blocking;
-    Unit unit;
-    unit.statements.push_back(
-        Statement::compile(search_text(units_.of(queue).find, where), placeholder_));
+SearchWords SqlStore::search_words(Queue queue, const Query& query) {
+    SearchWords words = words_of_search_;
+    const QueueUnits& units = units_.of(queue);
+    const bool of_key = query.ordering_key && !query.ordering_key->empty();
+    words.blocking =
+        of_key && !units.blocking_of_key.empty() ? units.blocking_of_key : units.blocking;
+    if (query.put_off) words.now = now();
+    return words;
+}
 
-    std::vector<Message> found;
+void SqlStore::search(const std::string& text, const Search& search,
+                      const std::function<void()>& reset,
+                      const std::function<void(const Row&)>& read) {
+    Unit unit;
+    unit.statements.push_back(Statement::compile(text, placeholder_));
+    unit.statements.back().traits.reads_only = true;
     Batch batch;
-    batch.add(unit) = params;
+    batch.add(unit) = search.params();
+    runner_.run(nullptr, batch, false, reset, [&](std::size_t, const Row& row) { read(row); });
+}
+
+namespace {
+
+// Where the rest of `query` begins, once `bit` of it was searched; nullopt: there is no rest.
+std::optional<std::uint64_t> behind(const Query& bit, const Query& query) {
+    if (query.newest_first)
+        return bit.after_seq > query.after_seq ? std::optional(bit.after_seq + 1) : std::nullopt;
+    return bit.before_seq != query.before_seq ? std::optional(bit.before_seq - 1) : std::nullopt;
+}
+
+// A table has more than is to be searched at a time: no further than the numbers that were counted.
+void cut(Query& bit, const Row& counted) {
+    if (bit.newest_first) {
+        bit.after_seq = std::max(bit.after_seq, static_cast<std::uint64_t>(counted.integer(1)) - 1);
+        return;
+    }
+    const std::uint64_t end = static_cast<std::uint64_t>(counted.integer(2)) + 1;
+    bit.before_seq = bit.before_seq == 0 ? end : std::min(bit.before_seq, end);
+}
+
+}  // namespace
+
+std::vector<Message> SqlStore::find(Queue queue, const Query& query) {
+    const std::vector<FindText>& parts = units_.of(queue).find.rows;
+    const bool without_order = std::any_of(parts.begin(), parts.end(), [&](const FindText& part) {
+        return part.numbers == FindText::Numbers::ranges && may_hold(part, query);
+    });
+    const bool few = !query.ids.empty() || query.owner;
+    return without_order && !few ? find_bit_by_bit(queue, query, Duration::max()).messages
+                                 : find_at_once(queue, query);
+}
+
+FoundPage SqlStore::find_within(Queue queue, const Query& query, Duration patience) {
+    return !query.ids.empty() || units_.of(queue).numbers.empty()
+               ? Store::find_within(queue, query, patience)
+               : find_bit_by_bit(queue, query, patience);
+}
+
+FoundPage SqlStore::find_bit_by_bit(Queue queue, const Query& query, Duration patience) {
+    SearchPace pace(query.limit, patience);
+    Query rest = query;
+    FoundPage page;
+    bool going_on = true;
+    while (going_on && rest.limit > 0) {
+        const auto begun = std::chrono::steady_clock::now();
+        const Query bit = next_bit(queue, rest, pace.rows());
+        std::vector<Message> more = find_at_once(queue, bit);
+        page.next_seq = behind(bit, rest);
+        rest.limit -= static_cast<std::uint32_t>(more.size());
+        std::move(more.begin(), more.end(), std::back_inserter(page.messages));
+        if (!page.next_seq) break;
+        (query.newest_first ? rest.before_seq : rest.after_seq) = *page.next_seq;
+        going_on = pace.go_on_after(
+            std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - begun));
+    }
+    // Behind a page that is full the next one begins; messages without a number cannot be paged
+    // behind.
+    if (rest.limit == 0 && !page.messages.empty()) {
+        page.next_seq.reset();
+        if (page.messages.back().id.seq() > 0) page.next_seq = page.messages.back().id.seq();
+    }
+    return page;
+}
+
+Query SqlStore::next_bit(Queue queue, const Query& query, std::uint64_t rows) {
+    const std::vector<NumbersText>& tables = units_.of(queue).numbers;
+    Batch batch;
+    std::vector<Unit> units;
+    units.reserve(tables.size());
+    for (const NumbersText& table : tables) {
+        if (!may_hold(table.source, query)) continue;
+        const Query range{
+            .after_seq = query.after_seq,
+            .before_seq = query.before_seq,
+            .newest_first = query.newest_first,
+            .limit = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, rows / table.every))};
+        const Search numbers(range, words_of_search_);
+        Statement& statement = units.emplace_back().statements.emplace_back(
+            Statement::compile(numbers.numbers_text(table.source), placeholder_));
+        statement.traits.reads_only = true;
+        batch.add(units.back(), range.limit) = numbers.params();
+    }
+    Query bit = query;
+    if (batch.empty()) return bit;
     runner_.run(
-        nullptr, batch, false, [&] { found.clear(); },
-        [&](std::size_t, const Row& row) { found.push_back(read_message(queue, row)); });
+        nullptr, batch, false, [&] { bit = query; },
+        [&](std::size_t limit, const Row& row) {
+            const auto count = static_cast<std::size_t>(row.integer(0));
+            if (count == limit) cut(bit, row);
+        });
+    return bit;
+}
+
+std::vector<Message> SqlStore::find_at_once(Queue queue, const Query& query) {
+    const Search wanted(query, search_words(queue, query));
+    std::vector<Message> found;
+    if (wanted.hopeless(units_.of(queue).find)) return found;
+    search(
+        wanted.rows_text(units_.of(queue).find), wanted, [&] { found.clear(); },
+        [&](const Row& row) {
+            found.push_back(read_message(queue, row));
+            if (!query.payloads)
+                found.back().payload_left_out =
+                    static_cast<std::uint64_t>(row.integer(payload_bytes_column));
+        });
     // The sequence number led to the rows; the nonce decides.
     if (!query.ids.empty()) {
         std::erase_if(found, [&](const Message& m) {
@@ -146,7 +226,23 @@ std::vector<Message> SqlStore::find(Queue queue, const Query& query) {
     return found;
 }
 
+std::uint64_t SqlStore::count(Queue queue, const Query& query) {
+    // Of ids the numbers alone would count.
+    if (!query.ids.empty()) return Store::count(queue, query);
+    const Search wanted(query, search_words(queue, query));
+    std::uint64_t total = 0;
+    if (wanted.hopeless(units_.of(queue).find)) return total;
+    search(
+        wanted.count_text(units_.of(queue).find), wanted, [&] { total = 0; },
+        [&](const Row& row) { total += static_cast<std::uint64_t>(row.integer(0)); });
+    return total;
+}
+
 std::uint64_t SqlStore::redrive(Queue queue, std::span<const WorkItemId> ids) {
+    return change_these(units_.of(queue).redrive, ids);
+}
+
+std::uint64_t SqlStore::change_these(const Unit& unit, std::span<const WorkItemId> ids) {
     if (ids.empty()) return 0;
     std::vector<std::int64_t> seqs;
     std::vector<std::int64_t> nonces;
@@ -154,7 +250,7 @@ std::uint64_t SqlStore::redrive(Queue queue, std::span<const WorkItemId> ids) {
         seqs.push_back(static_cast<std::int64_t>(id.seq()));
         nonces.push_back(static_cast<std::int64_t>(id.nonce()));
     }
-    return run_for_count(units_.of(queue).redrive, [&](Params& params) {
+    return run_for_count(unit, [&](Params& params) {
         params.set("seqs", IntArray(seqs)).set("nonces", IntArray(nonces));
     });
 }
@@ -170,15 +266,17 @@ PurgeResult SqlStore::purge(Queue queue, const PurgeRequest& request) {
         nullptr, batch, false, [&] { result = {}; },
         [&](std::size_t, const Row& row) {
             result.purged += static_cast<std::uint64_t>(row.integer(0));
-            result.busy = row.integer(1) != 0;
-            result.more = result.purged >= request.batch;
+            const auto end = static_cast<PurgeEnd>(row.integer(1));
+            result.busy = end == PurgeEnd::busy;
+            result.more = result.purged >= request.batch || end == PurgeEnd::day_dropped;
         });
     return result;
 }
 
 Counts SqlStore::counts(Queue queue) {
     Batch batch;
-    batch.add(units_.of(queue).counts);
+    batch.add(units_.of(queue).counts)
+        .set("old_attempts", std::int64_t{options_.old_failure_attempts});
     Counts out;
     runner_.run(
         nullptr, batch, false, [] {},
@@ -192,6 +290,8 @@ Counts SqlStore::counts(Queue queue) {
             out.seen = count(3);
             out.retrying = count(4);
             if (!row.null(5)) out.oldest = row.time(5);
+            out.estimated = row.integer(6) != 0;
+            out.old_failures = count(7);
         });
     return out;
 }

@@ -1,5 +1,5 @@
 // SqlStore: what operators do.
-#include "postroom/store_controls.hpp"
+#include "postroom/operator.hpp"
 
 #include <fmt/format.h>
 
@@ -22,16 +22,16 @@ Finding::Health health_of(const std::string& word) {
                                : Finding::Health::bad;
 }
 
-Finding plan_finding(const ExamText& exam, const SqlRows& rows) {
+Finding plan_finding(const HealthCheckText& check, const SqlRows& rows) {
     for (const auto& row : rows) {
         for (const std::optional<std::string>& cell : row) {
-            if (cell && cell->find(exam.unwanted) != std::string::npos)
-                return {.check = exam.check,
+            if (cell && cell->find(check.unwanted) != std::string::npos)
+                return {.check = check.name,
                         .health = Finding::Health::warning,
                         .what = "without the help of an index: " + *cell};
         }
     }
-    return {.check = exam.check, .what = "by index"};
+    return {.check = check.name, .what = "by index"};
 }
 
 }  // namespace
@@ -55,15 +55,13 @@ void SqlStore::pause_topic(const std::string& topic) {
     validate(probe, limits());
     Batch batch;
     batch.add(units_.pause_topic).set("topic", std::string_view(topic));
-    runner_.run(
-        nullptr, batch, false, [] {}, [](std::size_t, const Row&) {});
+    write(batch);
 }
 
 void SqlStore::resume_topic(const std::string& topic) {
     Batch batch;
     batch.add(units_.resume_topic).set("topic", std::string_view(topic));
-    runner_.run(
-        nullptr, batch, false, [] {}, [](std::size_t, const Row&) {});
+    write(batch);
 }
 
 std::uint64_t SqlStore::discard(Queue queue, std::span<const WorkItemId> ids) {
@@ -97,24 +95,28 @@ std::uint64_t SqlStore::discard(Queue queue, std::span<const WorkItemId> ids) {
     return static_cast<std::uint64_t>(std::count(settled.begin(), settled.end(), Settled::done));
 }
 
+std::uint64_t SqlStore::retry_now(Queue queue, std::span<const WorkItemId> ids) {
+    return change_these(units_.of(queue).retry_now, ids);
+}
+
 std::vector<Finding> SqlStore::examine() {
     std::vector<Finding> findings;
-    for (const ExamText& exam : units_.exams) {
+    for (const HealthCheckText& check : units_.health_checks) {
         try {
             const std::unique_ptr<Transaction> tx = begin();
-            if (!exam.before.empty()) tx->execute({.sql = exam.before, .params = {}});
-            const SqlRows rows = tx->execute({.sql = exam.text, .params = {}});
-            if (!exam.unwanted.empty()) {
-                findings.push_back(plan_finding(exam, rows));
+            if (!check.before.empty()) tx->execute({.sql = check.before, .params = {}});
+            const SqlRows rows = tx->execute({.sql = check.text, .params = {}});
+            if (!check.unwanted.empty()) {
+                findings.push_back(plan_finding(check, rows));
                 continue;
             }
             for (const auto& row : rows)
-                findings.push_back({.check = exam.check,
+                findings.push_back({.check = check.name,
                                     .health = health_of(row.at(0).value_or("")),
                                     .what = row.at(1).value_or("")});
         } catch (const Error& error) {
             if (error.kind() != ErrorKind::rejected) throw;
-            findings.push_back({.check = exam.check,
+            findings.push_back({.check = check.name,
                                 .health = Finding::Health::warning,
                                 .what = fmt::format("cannot look: {}", error.what())});
         }

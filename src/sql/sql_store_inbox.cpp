@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "base/json_map.hpp"
+#include "sql/message_params.hpp"
 #include "sql/received_rows.hpp"
 #include "sql/sql_store.hpp"
 
@@ -11,32 +12,9 @@ namespace postroom::sql {
 
 namespace {
 
-Value blob_or_null(const std::optional<std::string>& bytes) {
-    return bytes ? Value{BlobView{*bytes}} : Value{};
-}
-
 std::optional<State> state_or_none(const Row& row, int column) {
     if (row.null(column)) return std::nullopt;
     return static_cast<State>(row.integer(column));
-}
-
-void set_received(Params& params, const ReceivedMessage& m, const std::string& headers,
-                  std::int64_t nonce, bool revive) {
-    params.reserve(14);
-    params.set("nonce", nonce)
-        .set("source", std::string_view(m.source))
-        .set("message_id", std::string_view(m.message_id))
-        .set("topic", m.topic.view())
-        .set("payload", BlobView{*m.payload})
-        .set("hash", blob_or_null(m.hash))
-        .set("content_type", std::string_view(m.content_type))
-        .set_text_or_null("headers", headers)
-        .set_text_or_null("ordering_key", m.ordering_key)
-        .set_or_null("due_time", m.due_time)
-        .set_or_null("expires_at", m.expires_at)
-        .set("priority", std::int64_t{m.priority})
-        .set("max_attempts", m.max_attempts ? Value{std::int64_t{*m.max_attempts}} : Value{})
-        .set("revive", std::int64_t{revive ? 1 : 0});
 }
 
 bool any_ordered(std::span<const ReceivedMessage> messages) {
@@ -79,7 +57,8 @@ std::vector<ReceiveResult> SqlStore::receive(TxContext* tx,
     for (const std::size_t i : by_key(messages)) {
         const auto nonce = static_cast<std::int64_t>(random_.next());
         if (!together) {
-            set_received(batch.add(units_.receive, i), messages[i], headers[i], nonce, revive);
+            set_received(batch.add(units_.receive, i).set("revive", std::int64_t{revive ? 1 : 0}),
+                         messages[i], headers[i], nonce);
         } else if (chunks.empty() || !chunks.back().add(i, messages[i], headers[i], nonce)) {
             chunks.emplace_back().add(i, messages[i], headers[i], nonce);
         }
@@ -112,7 +91,7 @@ SeenResult SqlStore::see(TxContext* tx, const InboxKey& key,
     batch.add(units_.see)
         .set("source", std::string_view(key.source))
         .set("message_id", std::string_view(key.message_id))
-        .set("hash", blob_or_null(hash));
+        .set("hash", hash ? Value{BlobView{*hash}} : Value{});
     SeenResult result;
     runner_.run_shared(
         tx, batch, [] {},

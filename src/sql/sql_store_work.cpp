@@ -1,17 +1,27 @@
-// SqlStore: claim, settle, extend, reap.
+// SqlStore: settle, extend, reap.
 #include <algorithm>
-#include <tuple>
 
 #include "postroom/error.hpp"
+#include "queue/record_json.hpp"
+#include "sql/ack_plan.hpp"
 #include "sql/lease_groups.hpp"
-#include "sql/message_row.hpp"
 #include "sql/sql_store.hpp"
 
 namespace postroom::sql {
 
 namespace {
 
-void set_single(Params& params, const Settlement& s) {
+// The failed attempt that this settlement is; empty: none.
+std::string attempt_of(const Settlement& s) {
+    if (!is_failed_attempt(s.outcome, s.reason)) return {};
+    return to_json(FailedAttempt{.at = {},
+                                 .worker = s.lease.owner,
+                                 .destination = s.destination,
+                                 .outcome = s.outcome,
+                                 .error = s.error});
+}
+
+void set_single(Params& params, const Settlement& s, std::string_view attempt) {
     params.set("seq", static_cast<std::int64_t>(s.lease.id.seq()))
         .set("nonce", static_cast<std::int64_t>(s.lease.id.nonce()))
         .set("lease_id", s.lease.lease_id.value())
@@ -20,36 +30,11 @@ void set_single(Params& params, const Settlement& s) {
         .set("count_attempt", std::int64_t{s.outcome == Outcome::abandon ? 1 : 0})
         .set("max_attempts", std::int64_t{s.max_attempts})
         .set("reason", to_string(s.reason))
-        .set("frees_key", std::int64_t{s.frees_key ? 1 : 0});
+        .set("frees_key", std::int64_t{s.frees_key ? 1 : 0})
+        .set_text_or_null("attempt", attempt);
 }
 
 }  // namespace
-
-std::vector<Message> SqlStore::claim(Queue queue, const ClaimRequest& request,
-                                     std::stop_token stop) {
-    if (stop.stop_requested()) return {};
-    std::vector<Message> messages;
-    Batch batch;
-    const Unit& unit = units_.of(queue).claim;
-    batch.add(unit)
-        .set("owner", request.owner.uuid())
-        .set("lease_id", static_cast<std::int64_t>(random_.next()))
-        .set("lease_us", request.lease.count())
-        .set("batch", std::int64_t{request.batch})
-        .set("turn", std::int64_t{turn_.fetch_add(1, std::memory_order_relaxed) % 8});
-    messages.reserve(request.batch);
-    runner_.run(
-        nullptr, batch, unit.separate, [&] { messages.clear(); },
-        [&](std::size_t, const Row& row) { messages.push_back(read_message(queue, row)); }, stop);
-    const auto goes_first = [](const Message& a, const Message& b) {
-        return std::tuple(-std::int64_t{a.priority}, a.id) <
-               std::tuple(-std::int64_t{b.priority}, b.id);
-    };
-    // Mostly they come that way, and messages are costly to move.
-    if (!std::is_sorted(messages.begin(), messages.end(), goes_first))
-        std::sort(messages.begin(), messages.end(), goes_first);
-    return messages;
-}
 
 std::vector<Settled> SqlStore::settle(TxContext* tx, Queue queue,
                                       std::span<const Settlement> settlements) {
@@ -72,14 +57,17 @@ std::vector<Settled> SqlStore::settle_once(TxContext* tx, Queue queue,
                                            bool keep_history) {
     const QueueUnits& units = units_.of(queue);
     const std::size_t first_group = settlements.size();
-    LeaseGroups acks;
+    AckPlan acks(units.ack, keep_history);
     Batch batch;
+    std::vector<std::string> attempts(settlements.size());  // the batch points at them
     for (std::size_t i = 0; i < settlements.size(); ++i) {
         const Settlement& s = settlements[i];
         if (s.outcome == Outcome::ack) {
             acks.add(i, s.lease);
         } else {
-            set_single(batch.add(s.outcome == Outcome::fail ? units.fail : units.retry, i), s);
+            attempts[i] = attempt_of(s);
+            set_single(batch.add(s.outcome == Outcome::fail ? units.fail : units.retry, i), s,
+                       attempts[i]);
         }
     }
     // They share a transaction, and are as safe as the one that must be safest.
@@ -87,16 +75,7 @@ std::vector<Settled> SqlStore::settle_once(TxContext* tx, Queue queue,
         tx == nullptr &&
         std::all_of(settlements.begin(), settlements.end(),
                     [](const Settlement& s) { return s.outcome == Outcome::ack && s.relaxed; });
-    const auto set_how = [&](Params& params) {
-        params.set("keep_history", std::int64_t{keep_history ? 1 : 0})
-            .set("relaxed", std::int64_t{relaxed ? 1 : 0});
-    };
-    if (!acks.add_together(batch, units.ack_rows, first_group, set_how)) {
-        const LeaseGroups::Ways ways{.many = &units.ack,
-                                     .run = keep_history ? &units.ack_run_kept : &units.ack_run,
-                                     .one = keep_history ? &units.ack_one_kept : &units.ack_one};
-        acks.add_to(batch, ways, first_group, set_how);
-    }
+    acks.add_to(batch, first_group, relaxed);
     std::vector<Settled> results(settlements.size(), Settled::lost);
     if (batch.empty()) return results;
     runner_.run_shared(

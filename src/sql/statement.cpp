@@ -49,10 +49,7 @@ std::size_t position_of(std::vector<std::string>& names, std::string_view name,
     return names.size();
 }
 
-}  // namespace
-
-Statement Statement::compile(std::string_view text, Placeholder placeholder) {
-    Statement out;
+void compile_onto(Statement& out, std::string_view text, Placeholder placeholder) {
     while (!text.empty()) {
         if (const std::size_t opaque = opaque_length(text); opaque > 0) {
             out.sql.append(text.substr(0, opaque));
@@ -68,6 +65,20 @@ Statement Statement::compile(std::string_view text, Placeholder placeholder) {
             text.remove_prefix(1);
         }
     }
+}
+
+}  // namespace
+
+Statement Statement::compile(std::string_view text, Placeholder placeholder, std::string_view row) {
+    constexpr std::string_view place = "{rows}";
+    const std::size_t at = row.empty() ? std::string_view::npos : text.find(place);
+    Statement out;
+    compile_onto(out, text.substr(0, at), placeholder);
+    if (at == std::string_view::npos) return out;
+    out.row_at = out.sql.size();
+    compile_onto(out, row, placeholder);
+    out.row_size = out.sql.size() - out.row_at;
+    compile_onto(out, text.substr(at + place.size()), placeholder);
     return out;
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& what) { throw Error(ErrorKind::misuse, what); }
 
-// A row of text cells; statements that run in foreign transactions yield integers and texts only.
+// A row of text cells; statements that run in callers' transactions yield integers and texts only.
 class TextRow final : public Row {
 public:
     explicit TextRow(const std::vector<std::optional<std::string>>& cells) : cells_(cells) {}
@@ -31,10 +31,10 @@ public:
         return null(column) ? std::string_view{} : std::string_view(*cell(column));
     }
     std::string_view blob(int) const override {
-        refuse("bytes in the result of a foreign transaction");
+        refuse("bytes in the result of a caller's transaction");
     }
     Uuid uuid(int column) const override { return Uuid::parse(text(column)).value_or(Uuid{}); }
-    Instant time(int) const override { refuse("a time in the result of a foreign transaction"); }
+    Instant time(int) const override { refuse("a time in the result of a caller's transaction"); }
 
 private:
     const std::optional<std::string>& cell(int column) const {
@@ -58,20 +58,29 @@ void SqlTransaction::require_open(const char* operation) const {
     if (state_ != State::open) refuse(fmt::format("{}: the transaction has ended", operation));
 }
 
+// A statement that went on now would stand alone, and a COMMIT would say yes to nothing.
+void SqlTransaction::require_unended() const {
+    if (in_transaction()) return;
+    const Connection& connection = **connection_;
+    if (connection.healthy() && !ended_ && connection.undone_by_failure())
+        throw Error(ErrorKind::conflict,
+                    "the database has undone the transaction; roll back and begin again");
+    if (connection.healthy()) throw ended_before();
+    throw Error(ErrorKind::unavailable,
+                "the transaction has ended with its connection; roll back and begin again");
+}
+
 Connection& SqlTransaction::connection() {
     require_open("transaction");
-    // A statement that went on now would stand alone.
-    if (!in_transaction()) {
-        if ((*connection_)->healthy())
-            refuse("the database has ended the transaction by itself; roll back and begin again");
-        throw Error(ErrorKind::unavailable,
-                    "the transaction has ended with its connection; roll back and begin again");
-    }
+    require_unended();
     return **connection_;
 }
 
 SqlRows SqlTransaction::execute(const SqlStatement& statement) {
-    return connection().execute(statement);
+    Connection& open = connection();
+    SqlRows rows = open.execute(statement);
+    ended_ = open.ends_transaction(statement.sql);
+    return rows;
 }
 
 void SqlTransaction::after_commit(std::function<void()> callback) {
@@ -87,6 +96,7 @@ void SqlTransaction::after_rollback(std::function<void()> callback) {
 void SqlTransaction::commit() {
     require_open("commit");
     try {
+        require_unended();
         (*connection_)->commit();
     } catch (const Error& error) {
         if (error.kind() == ErrorKind::outcome_unknown) {
@@ -133,6 +143,13 @@ void SqlTransaction::finish(State state, std::vector<std::function<void()>>& cal
     after_rollback_.clear();
 }
 
+Error ended_before() {
+    return {
+        ErrorKind::misuse,
+        "the transaction was ended before, by a COMMIT, a ROLLBACK or a change of the schema on "
+        "its connection; roll back and begin again"};
+}
+
 void BorrowedTransaction::after_commit(std::function<void()>) {
     refuse("after_commit: nobody tells us when a borrowed connection commits");
 }
@@ -149,19 +166,19 @@ SqlStatement render(const Call& call, SqlValue (*render_value)(const Value&)) {
     return out;
 }
 
-void ForeignConnection::run(Bracket bracket, std::span<const Call> calls, const OnRow& on_row) {
-    if (bracket != Bracket::joined) refuse("a foreign transaction can only be joined");
+void CallerConnection::run(Bracket bracket, std::span<const Call> calls, const OnRow& on_row) {
+    if (bracket != Bracket::joined) refuse("a caller's transaction can only be joined");
     for (std::size_t i = 0; i < calls.size(); ++i) {
         const SqlRows rows = tx_.execute(render(calls[i], render_));
         for (const auto& cells : rows) on_row(i, TextRow(cells));
     }
 }
 
-void ForeignConnection::begin() { refuse("begin: the transaction belongs to the caller"); }
-void ForeignConnection::commit() { refuse("commit: the transaction belongs to the caller"); }
-void ForeignConnection::rollback() { refuse("rollback: the transaction belongs to the caller"); }
-void ForeignConnection::execute_script(const std::string&) {
-    refuse("a script cannot run in a foreign transaction");
+void CallerConnection::begin() { refuse("begin: the transaction belongs to the caller"); }
+void CallerConnection::commit() { refuse("commit: the transaction belongs to the caller"); }
+void CallerConnection::rollback() { refuse("rollback: the transaction belongs to the caller"); }
+void CallerConnection::execute_script(const std::string&) {
+    refuse("a script cannot run in a caller's transaction");
 }
 
 Connection* connection_of(TxContext& tx) {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "postroom/error.hpp"
 #include "postroom/transaction.hpp"
 #include "sql/connection.hpp"
 #include "sql/dialect.hpp"
@@ -22,9 +23,10 @@ public:
     SqlTransaction(PooledConnection connection, const void* origin);
     ~SqlTransaction() override;
 
-    // False also when the database ended it by itself, as SQLite does on some errors.
+    // False also when the database ended it by itself, as SQLite does on some errors, or the user
+    // did with a statement.
     bool in_transaction() const override {
-        return state_ == State::open && (*connection_)->in_transaction();
+        return state_ == State::open && !ended_ && (*connection_)->in_transaction();
     }
     SqlRows execute(const SqlStatement& statement) override;
     bool reports_end() const override { return true; }
@@ -40,6 +42,7 @@ private:
     enum class State { open, committed, rolled_back, unknown };
 
     void require_open(const char* operation) const;
+    void require_unended() const;
     std::exception_ptr roll_back() noexcept;
     void finish(State state, std::vector<std::function<void()>>& callbacks);
 
@@ -47,9 +50,13 @@ private:
     std::optional<PooledConnection> connection_;
     const void* const origin_;
     State state_ = State::open;
+    bool ended_ = false;  // by a statement of the user; what is open now, if anything, is another
     std::vector<std::function<void()>> after_commit_;
     std::vector<std::function<void()>> after_rollback_;
 };
+
+// A transaction was ended behind the back of whoever began it.
+Error ended_before();
 
 // Stands on a connection whose transaction belongs to the caller.
 class BorrowedTransaction final : public TxContext, public ConnectionHolder {
@@ -74,9 +81,9 @@ private:
 
 // Runs calls through a TxContext that the user implemented: values are put into a form that any
 // driver can bind, results come back as text.
-class ForeignConnection final : public Connection {
+class CallerConnection final : public Connection {
 public:
-    ForeignConnection(TxContext& tx, SqlValue (*render)(const Value&)) : tx_(tx), render_(render) {}
+    CallerConnection(TxContext& tx, SqlValue (*render)(const Value&)) : tx_(tx), render_(render) {}
 
     void run(Bracket bracket, std::span<const Call> calls, const OnRow& on_row) override;
     void begin() override;

@@ -46,7 +46,7 @@ public:
     }
     // Throws Error{misuse} naming a parameter that was not set: a fault of the dialect's text.
     const Value& at(std::string_view name) const;
-    // The same for who asks for the same names again and again: `place` is where it was found last.
+    // For who asks for the same names again and again: `place` is where it was found last.
     const Value& at(std::string_view name, std::size_t& place) const;
     void reserve(std::size_t count) { values_.reserve(count); }
 

@@ -29,30 +29,6 @@ void undo(Connection& connection) {
 
 }  // namespace
 
-WriteGroup::Fate WriteGroup::Place::wait() {
-    base::MutexLock lock(mutex_);
-    told_.wait(lock, [this]() POSTROOM_REQUIRES(mutex_) { return fate_ != Fate::waiting; });
-    return fate_;
-}
-
-bool WriteGroup::Place::told_within(Duration limit) {
-    base::MutexLock lock(mutex_);
-    return told_.wait_for(lock, {}, limit,
-                          [this]() POSTROOM_REQUIRES(mutex_) { return fate_ != Fate::waiting; });
-}
-
-void WriteGroup::Place::rethrow() const {
-    throw Error(failure->kind, failure->what == nullptr ? "out of memory" : *failure->what);
-}
-
-void WriteGroup::Place::tell(Fate fate) {
-    {
-        const base::MutexLock lock(mutex_);
-        fate_ = fate;
-    }
-    told_.notify_one();
-}
-
 bool WriteGroup::run(const GroupUnit& unit) {
     const std::shared_ptr<Place> place = join(&unit);
     const Fate fate = place == nullptr ? Fate::leads : place->wait();
@@ -177,7 +153,7 @@ void WriteGroup::run_follower(Connection& connection, Place& place) {
         // Some errors end the transaction, and a unit that could not be undone spoils it.
         const bool goes_on = connection.in_transaction() && connection.healthy();
         if (!is_of_unit(error) || !goes_on) throw;
-        place.failure = failure_of(error);
+        place.failure = GroupPlace::Failure::of(error);
     }
 }
 
@@ -210,16 +186,8 @@ void WriteGroup::refuse_waiting(const Error& error) noexcept {
     fail_all(refused, error);
 }
 
-WriteGroup::Failure WriteGroup::failure_of(const Error& error) noexcept {
-    try {
-        return {error.kind(), std::make_shared<const std::string>(error.what())};
-    } catch (...) {
-        return {error.kind(), nullptr};
-    }
-}
-
 void WriteGroup::fail_all(const Places& places, const Error& error) noexcept {
-    const Failure failure = failure_of(error);
+    const auto failure = GroupPlace::Failure::of(error);
     for (const std::shared_ptr<Place>& place : places)
         if (!place->failure) place->failure = failure;
     tell_all(places, Fate::failed);

@@ -15,14 +15,13 @@
 #include <functional>
 #include <list>
 #include <memory>
-#include <optional>
 #include <span>
-#include <string>
 
 #include "base/mutex.hpp"
 #include "postroom/clock.hpp"
 #include "postroom/error.hpp"
 #include "sql/connection.hpp"
+#include "sql/group_place.hpp"
 #include "sql/pool.hpp"
 
 namespace postroom::sql {
@@ -76,35 +75,14 @@ public:
     std::size_t waiting() const;
 
 private:
-    enum class Fate { waiting, leads, committed, failed, alone };
+    using Fate = GroupPlace::Fate;
 
-    // One text for all who are told. Not an Error: what its copies share is not made for threads.
-    struct Failure {
-        ErrorKind kind;
-        std::shared_ptr<const std::string> what;  // nullptr: there was no memory for it
-    };
-    static Failure failure_of(const Error& error) noexcept;
-
-    // Where a thread waits until another has done its unit, or makes it lead. Shared by the two:
-    // either may be done with it first.
-    class Place {
-    public:
+    struct Place : GroupPlace {
         Place(const GroupUnit* brought, bool goes_first) : unit(brought), urgent(goes_first) {}
 
         const GroupUnit* const unit;  // for as long as its thread waits; nullptr: not shared
         const bool urgent;
         const std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now();
-        std::optional<Failure> failure{};  // the leader's until it tells the fate
-
-        Fate wait();
-        bool told_within(Duration limit);
-        [[noreturn]] void rethrow() const;
-        void tell(Fate fate);
-
-    private:
-        base::Mutex mutex_;
-        base::CondVar told_;
-        Fate fate_ POSTROOM_GUARDED_BY(mutex_) = Fate::waiting;
     };
     using Places = std::list<std::shared_ptr<Place>>;
 
