@@ -26,6 +26,62 @@ CREATE TABLE IF NOT EXISTS {schema}.postroom_object (
 const char* const migration_lock_text =
     "SELECT pg_advisory_xact_lock(hashtextextended('postroom migrate {schema}', 0))";
 
+// What CREATE OR REPLACE cannot change in place, when the columns of the message row are others
+// than before. Only then: grants on a dropped object are lost.
+const char* const before_routines_text = R"(
+CREATE TEMP TABLE IF NOT EXISTS postroom_grant (command text);
+DELETE FROM pg_temp.postroom_grant;
+INSERT INTO pg_temp.postroom_grant
+SELECT format('GRANT %s ON %s TO %s', a.privilege_type, c.oid::regclass,
+              CASE WHEN a.grantee = 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END)
+  FROM pg_class c, aclexplode(c.relacl) a
+ WHERE c.oid IN (to_regclass('{view}'), to_regclass('{status}'));
+DO $$
+DECLARE
+    columns text := (SELECT string_agg(a.attname || ' ' || format_type(a.atttypid, NULL), ', ' ORDER BY a.attnum)
+                       FROM pg_attribute a WHERE a.attrelid = to_regclass('{view}') AND a.attnum > 0);
+BEGIN
+    IF NOT coalesce(starts_with(columns, '{row_types}, id'), false) THEN
+        DROP VIEW IF EXISTS {view}, {status};
+    END IF;
+    IF pg_get_function_result(to_regprocedure('{read}(bigint)')) <> 'TABLE(id uuid, {readable_types})' THEN
+        DROP FUNCTION {read}(bigint);
+    END IF;
+    -- It tells the message ids too.
+    IF pg_get_function_result(to_regprocedure('{claim}(uuid, integer, integer)')) = 'TABLE(id uuid, lease_id bigint)' THEN
+        DROP FUNCTION {claim}(uuid, integer, integer);
+    END IF;
+    {drop_former}
+    IF pg_get_function_result(to_regprocedure('{do_read}(bigint)')) <> 'TABLE({row_types})' THEN
+        DROP FUNCTION {do_read}(bigint);
+    END IF;
+    IF pg_get_function_result(to_regprocedure('{do_read}(bigint,bigint,bigint)'))
+       <> 'TABLE({row_types}, content_bytes bigint)' THEN
+        DROP FUNCTION {do_read}(bigint, bigint, bigint);
+    END IF;
+    -- Without the attempts they had fewer parameters: a second routine of the name would make calls ambiguous.
+    DROP FUNCTION IF EXISTS {park}(bigint[], timestamptz, smallint, text, integer, integer, text);
+    DROP FUNCTION IF EXISTS {do_retry}(bigint, bigint, bigint, text, bigint, bigint, bigint, boolean);
+    DROP FUNCTION IF EXISTS {do_fail}(bigint, bigint, bigint, text, text, boolean);
+    IF pg_get_function_arguments(to_regprocedure('{drop_content}({key}, smallint, boolean)')) NOT LIKE '%attempts%' THEN
+        DROP FUNCTION {drop_content}({key}, smallint, boolean);
+    END IF;
+END $$;
+)";
+
+// Whoever was granted the views has them again.
+const char* const after_routines_text = R"(
+DO $$
+DECLARE
+    again text;
+BEGIN
+    FOR again IN SELECT g.command FROM pg_temp.postroom_grant g LOOP
+        EXECUTE again;
+    END LOOP;
+END $$;
+DROP TABLE pg_temp.postroom_grant;
+)";
+
 // Everything in the schema that is named after a queue which was deployed here. The partitions of
 // the history come and go.
 const char* const catalog_text = R"(

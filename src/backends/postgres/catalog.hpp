@@ -5,6 +5,8 @@ namespace postroom::postgres {
 
 extern const char* const migration_table_text;
 extern const char* const migration_lock_text;
+extern const char* const before_routines_text;
+extern const char* const after_routines_text;
 extern const char* const catalog_text;
 
 }  // namespace postroom::postgres

@@ -8,6 +8,9 @@
 #include <memory>
 #include <sstream>
 #include <stdexcept>
+#include <vector>
+
+#include "base/loopback.hpp"
 
 namespace postroom::postgres {
 
@@ -18,8 +21,27 @@ struct FreeOptions {
 };
 
 bool is_here(const std::string& host) {
-    return host.empty() || host.front() == '/' || host.front() == '@' || host == "localhost" ||
-           host == "::1" || host.starts_with("127.");
+    return host.empty() || host.front() == '/' || host.front() == '@' || base::is_loopback(host);
+}
+
+std::vector<std::string> parts_of(const std::string& list) {
+    std::vector<std::string> parts;
+    std::istringstream text(list);
+    for (std::string part; std::getline(text, part, ',');) parts.push_back(part);
+    if (parts.empty()) parts.emplace_back();
+    return parts;
+}
+
+// As a URL has them: each host with its port. There may be one port for all.
+std::string authority(const std::string& hosts, const std::string& ports) {
+    const std::vector<std::string> port_of = parts_of(ports);
+    std::string out;
+    std::size_t i = 0;
+    for (const std::string& host : parts_of(hosts)) {
+        const std::string& port = port_of[std::min(i++, port_of.size() - 1)];
+        out += fmt::format("{}{}:{}", out.empty() ? "" : ",", host, port.empty() ? "5432" : port);
+    }
+    return out;
 }
 
 std::int64_t whole_seconds(Duration duration) {
@@ -29,6 +51,9 @@ std::int64_t whole_seconds(Duration duration) {
 }  // namespace
 
 Conninfo::Conninfo(const std::string& conninfo, const OpenOptions& options) {
+    // libpq takes a text up to its first NUL.
+    if (conninfo.find('\0') != std::string::npos)
+        throw std::invalid_argument("connection string: contains a NUL byte");
     char* error = nullptr;
     const std::unique_ptr<PQconninfoOption, FreeOptions> parsed(
         PQconninfoParse(conninfo.c_str(), &error));
@@ -41,8 +66,10 @@ Conninfo::Conninfo(const std::string& conninfo, const OpenOptions& options) {
         if (option->val != nullptr) settings_[option->keyword] = option->val;
     }
 
-    set_default("connect_timeout",
-                std::to_string(std::max<std::int64_t>(2, whole_seconds(options.connect_timeout))));
+    // libpq counts it for each host by itself.
+    const auto hosts = static_cast<std::int64_t>(hosts_of().size());
+    set_default("connect_timeout", std::to_string(std::max<std::int64_t>(
+                                       2, whole_seconds(options.connect_timeout) / hosts)));
     set_default("application_name", "postroom");
     settings_["client_encoding"] = "UTF8";
     set_default("keepalives_idle", "30");
@@ -87,14 +114,23 @@ std::string Conninfo::value_or(const std::string& keyword, const char* variable,
     return value == nullptr ? otherwise : value;
 }
 
+std::vector<std::string> Conninfo::hosts_of() const {
+    return parts_of(value_or("hostaddr", "PGHOSTADDR", value_or("host", "PGHOST", "").c_str()));
+}
+
+Conninfo Conninfo::for_host(const Server& server, std::chrono::seconds connect_timeout) const {
+    Conninfo out = *this;
+    out.settings_["host"] = server.host;
+    out.settings_["hostaddr"] = server.address;
+    out.settings_["port"] = server.port;
+    out.settings_["connect_timeout"] = std::to_string(connect_timeout.count());
+    out.settings_.erase("target_session_attrs");
+    return out;
+}
+
 bool Conninfo::leads_elsewhere() const {
-    std::istringstream hosts(
-        value_or("hostaddr", "PGHOSTADDR", value_or("host", "PGHOST", "").c_str()));
-    std::string host;
-    while (std::getline(hosts, host, ',')) {
-        if (!is_here(host)) return true;
-    }
-    return false;
+    const std::vector<std::string> hosts = hosts_of();
+    return !std::all_of(hosts.begin(), hosts.end(), is_here);
 }
 
 std::string Conninfo::peer() const {
@@ -105,7 +141,7 @@ std::string Conninfo::peer() const {
     const std::string database = value_or("dbname", "PGDATABASE", user.c_str());
     if (settings_.contains("service"))
         return fmt::format("postgresql:service={}", settings_.at("service"));
-    return fmt::format("postgresql://{}:{}/{}", host, port, database);
+    return fmt::format("postgresql://{}/{}", authority(host, port), database);
 }
 
 }  // namespace postroom::postgres

@@ -1,6 +1,7 @@
 // Conninfo: a connection string with our defaults added.
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <string>
 #include <vector>
@@ -25,13 +26,23 @@ public:
     };
     Arrays arrays() const;
 
-    // postgresql://host:port/database, without user and password.
+    // The same for one server alone.
+    struct Server {
+        std::string host;
+        std::string address;  // empty: to be looked up
+        std::string port;
+    };
+    Conninfo for_host(const Server& server, std::chrono::seconds connect_timeout) const;
+
+    // postgresql://host:port/database, without user and password; several hosts with commas between
+    // them.
     std::string peer() const;
 
 private:
     void set_default(const std::string& keyword, const std::string& value);
     std::string value_or(const std::string& keyword, const char* variable,
                          const char* otherwise) const;
+    std::vector<std::string> hosts_of() const;
     bool leads_elsewhere() const;
 
     std::map<std::string, std::string> settings_;

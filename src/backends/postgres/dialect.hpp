@@ -8,7 +8,7 @@ namespace postroom::postgres {
 
 sql::Dialect make_dialect();
 
-sql::ForeignTexts foreign_texts();
-std::vector<sql::ExamText> exam_texts();
+const SqlWords& words();
+std::vector<sql::HealthCheckText> health_checks();
 
 }  // namespace postroom::postgres

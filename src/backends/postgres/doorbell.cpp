@@ -8,6 +8,7 @@
 
 #include "base/hex.hpp"
 #include "base/sha256.hpp"
+#include "base/sleep.hpp"
 #include "postroom/error.hpp"
 #include "sql/connection_ledger.hpp"
 
@@ -17,13 +18,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// Longer waits would leave the range of the clock, and nobody minds a false after a day.
-constexpr Duration wait_max = std::chrono::hours{24};
 constexpr std::size_t channel_digest_bytes = 16;
-
-steady_clock::time_point deadline_after(Duration timeout) {
-    return steady_clock::now() + std::clamp(timeout, Duration::zero(), wait_max);
-}
 
 // A place in the budget, kept from when there first is one.
 class Place {
@@ -89,7 +84,7 @@ public:
         if (ringing_.taken()) ringer_.ring();
     }
     bool wait(Duration timeout, std::stop_token stop) override {
-        sleep_until(deadline_after(timeout), StopSignal(std::move(stop)));
+        sleep_until(base::deadline_after(timeout), StopSignal(std::move(stop)));
         return false;
     }
     bool look() override { return false; }
@@ -168,7 +163,7 @@ Listener::Listener(Conninfo conninfo, const std::string& channel, const Doorbell
 
 bool Listener::wait(Duration timeout, std::stop_token stop) {
     try {
-        return wait_until(deadline_after(timeout), StopSignal(std::move(stop)));
+        return wait_until(base::deadline_after(timeout), StopSignal(std::move(stop)));
     } catch (...) {
         link_.reset();
         throw;

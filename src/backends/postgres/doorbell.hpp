@@ -13,8 +13,8 @@
 #include "backends/postgres/conninfo.hpp"
 #include "backends/postgres/link.hpp"
 #include "base/mutex.hpp"
-#include "postroom/connection_budget.hpp"
 #include "postroom/store.hpp"
+#include "postroom/tenancy.hpp"
 
 namespace postroom::postgres {
 
@@ -71,7 +71,7 @@ public:
     // nobody knows what was missed. After a loss it throws once; the next call connects again.
     bool wait(Duration timeout, std::stop_token stop);
 
-    // As the same of Doorbell.
+    // As the functions of Doorbell that have these names.
     void listen(std::stop_token stop);
     bool look();
     int descriptor() const;

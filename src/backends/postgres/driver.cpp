@@ -8,7 +8,9 @@
 #include <utility>
 
 #include "backends/postgres/errors.hpp"
+#include "backends/postgres/patience.hpp"
 #include "backends/postgres/pipeline.hpp"
+#include "sql/transactions.hpp"
 
 namespace postroom::postgres {
 
@@ -18,6 +20,13 @@ constexpr int version_min = 150000;
 // Bytes that may wait for the next statement: libpq sends from 8 KiB on.
 constexpr std::size_t later_max = 6'000;
 constexpr const char* begin_statement = "BEGIN ISOLATION LEVEL READ COMMITTED";
+constexpr const char* began_query = "SELECT extract(epoch FROM pg_catalog.now())::text";
+
+// COMMIT, which is not reached in a transaction that began at another time.
+std::string commit_of(const std::string& began) {
+    return fmt::format(
+        "SELECT 1 / (extract(epoch FROM pg_catalog.now())::text = '{}')::integer; COMMIT", began);
+}
 
 bool succeeded(const PGresult* result) {
     const ExecStatusType status = PQresultStatus(result);
@@ -31,16 +40,29 @@ void check(const PGconn& connection, const PGresult* result, ErrorKind when_brok
     throw server_error(*result);
 }
 
-// Notices of the server (existing objects, truncated names) are not for the application's standard
-// error.
-void ignore_notice(void*, const PGresult*) {}
-
 }  // namespace
 
-std::unique_ptr<OwnConnection> OwnConnection::open(const Conninfo& conninfo, bool pooled) {
-    const Conninfo::Arrays settings = conninfo.arrays();
-    std::unique_ptr<OwnConnection> connection(new OwnConnection(
-        PQconnectdbParams(settings.keywords.data(), settings.values.data(), 0), pooled));
+// Notices of the server (existing objects, truncated names) are not for the application's standard
+// error. One of them matters: a wait for a synchronous standby was cancelled. Its text may be in
+// any language, so it is known by where it comes from.
+void OwnConnection::take_notice(void* connection, const PGresult* notice) {
+    const char* const origin = PQresultErrorField(notice, PG_DIAG_SOURCE_FUNCTION);
+    if (origin != nullptr && std::strcmp(origin, "SyncRepWaitForLSN") == 0)
+        static_cast<OwnConnection*>(connection)->unreplicated_ = true;
+}
+
+// PostgreSQL confirms such a commit, although the next fail-over may undo it.
+void OwnConnection::require_replicated() {
+    if (!std::exchange(unreplicated_, false)) return;
+    broken_ = true;
+    throw Error(ErrorKind::outcome_unknown,
+                "the commit stands on this server, but the wait for a synchronous standby was "
+                "cancelled: a fail-over may undo it");
+}
+
+std::unique_ptr<OwnConnection> OwnConnection::open(const Conninfo& conninfo, bool pooled,
+                                                   Duration patience) {
+    std::unique_ptr<OwnConnection> connection(new OwnConnection(conninfo, pooled, patience));
     PGconn* const native = connection->native();
     if (native == nullptr) throw std::bad_alloc();
     if (PQstatus(native) != CONNECTION_OK) throw broken_connection(*native, ErrorKind::unavailable);
@@ -49,13 +71,19 @@ std::unique_ptr<OwnConnection> OwnConnection::open(const Conninfo& conninfo, boo
                     fmt::format("the server has version {}; 15 or newer is needed",
                                 PQparameterStatus(native, "server_version")));
     }
-    PQsetNoticeReceiver(native, ignore_notice, nullptr);
+    PQsetNoticeReceiver(native, take_notice, connection.get());
     if (PQsetnonblocking(native, 1) != 0) throw broken_connection(*native, ErrorKind::unavailable);
     return connection;
 }
 
-OwnConnection::OwnConnection(PGconn* connection, bool pooled)
-    : connection_(connection), pooled_(pooled) {}
+OwnConnection::OwnConnection(const Conninfo& conninfo, bool pooled, Duration patience)
+    : conninfo_(conninfo),
+      connection_([this] {
+          const Conninfo::Arrays settings = conninfo_.arrays();
+          return PQconnectdbParams(settings.keywords.data(), settings.values.data(), 0);
+      }()),
+      pooled_(pooled),
+      patience_(patience) {}
 
 OwnConnection::~OwnConnection() = default;
 
@@ -89,7 +117,9 @@ void OwnConnection::exchange(sql::Bracket bracket, std::span<const sql::Call> ca
         }
         if (explicit_transaction) pipeline->send_commit();
         if (bracket != sql::Bracket::separate) pipeline->send_sync(own);
+        unreplicated_ = false;
         pipeline->finish();
+        require_replicated();
     } catch (...) {
         if (explicit_transaction && !broken_ && in_transaction()) rollback();
         throw;
@@ -113,39 +143,69 @@ void OwnConnection::run_waiting() {
     pipeline->finish();
 }
 
+// As PQexec(), which would wait for ever: the last result, or the one that failed.
 Result OwnConnection::simple(const char* sql, ErrorKind when_broken) {
-    Result result(PQexec(connection_.get(), sql));
-    if (PQstatus(connection_.get()) != CONNECTION_OK) broken_ = true;
-    check(*connection_, result.get(), when_broken);
-    return result;
+    Result last;
+    unreplicated_ = false;
+    const bool sent = PQsendQuery(native(), sql) == 1;
+    while (sent) {
+        if (const auto waited = await_answer(*native(), conninfo_, patience_)) {
+            broken_ = true;
+            throw no_answer(when_broken, *waited);
+        }
+        Result result(PQgetResult(native()));
+        if (result == nullptr) break;
+        last = std::move(result);
+    }
+    if (PQstatus(native()) != CONNECTION_OK) broken_ = true;
+    check(*connection_, last.get(), when_broken);
+    require_replicated();
+    return last;
 }
 
-void OwnConnection::begin() { begins_ = true; }
+void OwnConnection::begin() {
+    begins_ = true;
+    began_.clear();
+}
+
+void OwnConnection::note_transaction() {
+    if (!began_.empty() || PQtransactionStatus(native()) != PQTRANS_INTRANS) return;
+    const Result result = simple(began_query, ErrorKind::unavailable);
+    began_ = PQgetvalue(result.get(), 0, 0);
+}
 
 PGconn* OwnConnection::handle() {
     run_waiting();
     if (std::exchange(begins_, false)) simple(begin_statement, ErrorKind::unavailable);
+    note_transaction();
     return native();
 }
 
 void OwnConnection::commit() {
     if (std::exchange(begins_, false)) return;
+    if (!began_.empty()) run_waiting();
     if (waiting_) {
         const std::unique_ptr<Pipeline> pipeline = std::move(waiting_);
         pipeline->send_commit();
         pipeline->send_sync(false);
+        unreplicated_ = false;
         try {
-            return pipeline->finish();
+            pipeline->finish();
         } catch (...) {
             // Nobody took an answer; the commit stands.
             if (!pipeline->committed()) throw;
-            return;
         }
+        return require_replicated();
     }
-    const Result result = [this] {
+    const std::string began = std::exchange(began_, {});
+    const bool checked = !began.empty() && PQtransactionStatus(native()) == PQTRANS_INTRANS;
+    const Result result = [&] {
         try {
-            return simple("COMMIT", ErrorKind::outcome_unknown);
+            return simple(checked ? commit_of(began).c_str() : "COMMIT",
+                          ErrorKind::outcome_unknown);
         } catch (const Error& error) {
+            if (checked && PQtransactionStatus(native()) == PQTRANS_INERROR)
+                throw sql::ended_before();
             // A pooler reports a server that it lost in words of its own: nobody knows what became
             // of the commit.
             if (error.kind() != ErrorKind::unavailable) throw;

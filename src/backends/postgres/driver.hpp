@@ -10,6 +10,7 @@
 #include "backends/postgres/prepared.hpp"
 #include "backends/postgres/result.hpp"
 #include "postroom/error.hpp"
+#include "postroom/transaction.hpp"
 #include "sql/connection.hpp"
 
 namespace postroom::postgres {
@@ -29,7 +30,9 @@ class OwnConnection final : public sql::Connection {
 public:
     // Throws Error{unavailable} when the server cannot be reached, Error{rejected} when it is too
     // old.
-    static std::unique_ptr<OwnConnection> open(const Conninfo& conninfo, bool pooled);
+    // `patience`: how long the answer to a statement of ours is waited for.
+    static std::unique_ptr<OwnConnection> open(const Conninfo& conninfo, bool pooled,
+                                               Duration patience);
     ~OwnConnection() override;
 
     void run(sql::Bracket bracket, std::span<const sql::Call> calls,
@@ -44,13 +47,18 @@ public:
     bool healthy() const override;
 
     // For whoever uses libpq on it: a transaction that was begun is open on the server, and
-    // everything that was to run later has run.
+    // everything that was to run later has run. From then on the commit makes sure that it is still
+    // the same: nobody tells us of a ROLLBACK AND CHAIN there.
     PGconn* handle();
 
 private:
-    OwnConnection(PGconn* connection, bool pooled);
+    OwnConnection(const Conninfo& conninfo, bool pooled, Duration patience);
 
     PGconn* native() const { return connection_.get(); }
+
+    static void take_notice(void* connection, const PGresult* notice);
+    // Throws Error{outcome_unknown} when a commit has not waited for its standby.
+    void require_replicated();
 
     // Sends the calls in one pipeline and reads all answers.
     void exchange(sql::Bracket bracket, std::span<const sql::Call> calls, const sql::OnRow& on_row);
@@ -60,25 +68,35 @@ private:
     // Runs what waits, and reads its answers.
     void run_waiting();
 
+    // Remembers which transaction is open.
+    void note_transaction();
+
     // Runs one statement without parameters, outside any pipeline.
     Result simple(const char* sql, ErrorKind when_broken);
 
     friend class Pipeline;
 
+    const Conninfo conninfo_;
     const std::unique_ptr<PGconn, CloseConnection> connection_;
     const bool pooled_;
+    const Duration patience_;
     bool broken_ = false;
-    bool begins_ = false;  // BEGIN is still to be sent
+    bool unreplicated_ = false;  // the commit just confirmed is on no standby, as far as we know
+    bool begins_ = false;        // BEGIN is still to be sent
+    // When the open transaction began, which tells it from every other of this connection,
+    // whatever savepoints and settings there are; empty: nobody asked.
+    std::string began_;
     PreparedStatements prepared_;
     std::unique_ptr<Pipeline> waiting_;  // what is to run later, if there is any
 };
 
-// A connection of the caller, in the caller's transaction. Unnamed statements one by one; nothing
-// is left behind.
+// A connection of the caller, in the caller's transaction, one statement at a time. Without
+// BorrowOptions::prepare nothing is left behind.
 class BorrowedConnection final : public sql::Connection {
 public:
     // `connection` must outlive this object.
-    explicit BorrowedConnection(PGconn* connection) : connection_(connection) {}
+    explicit BorrowedConnection(PGconn* connection, BorrowOptions options = {})
+        : connection_(connection), options_(options) {}
 
     void run(sql::Bracket bracket, std::span<const sql::Call> calls,
              const sql::OnRow& on_row) override;
@@ -93,7 +111,10 @@ public:
     PGconn* native() const { return connection_; }
 
 private:
+    Result run_call(const sql::Call& call);
+
     PGconn* const connection_;
+    const BorrowOptions options_;
 };
 
 }  // namespace postroom::postgres

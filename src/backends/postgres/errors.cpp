@@ -26,6 +26,22 @@ bool quotes_values(std::string_view sqlstate) {
     return sqlstate == "22P02" || sqlstate == "22007" || sqlstate == "22008";
 }
 
+// libpq names what is wrong with TLS, but not what one can do about it.
+std::string_view tls_hint(std::string_view words) {
+    if (words.find("server does not support SSL") != std::string_view::npos)
+        return "; sslmode asks for TLS, and for another machine it is verify-full unless the "
+               "address says otherwise: turn on ssl in the server, or append ?sslmode=disable if "
+               "the network is trusted";
+    if (words.find("root certificate file") != std::string_view::npos ||
+        words.find("certificate verify failed") != std::string_view::npos)
+        return "; sslmode=verify-full needs the authority that signed the server's certificate: "
+               "append ?sslrootcert=FILE, or ?sslrootcert=system with libpq 16";
+    if (words.find("does not match host name") != std::string_view::npos)
+        return "; sslmode=verify-full compares the host in the address with the server's "
+               "certificate: use the name that stands there, or append ?sslmode=verify-ca";
+    return "";
+}
+
 }  // namespace
 
 ErrorKind kind_of(std::string_view sqlstate) {
@@ -62,6 +78,7 @@ Error broken_connection(const PGconn& connection, ErrorKind kind) {
     while (!words.empty() && (words.back() == '\n' || words.back() == ' ')) words.pop_back();
     for (char& c : words) c = c == '\n' ? ' ' : c;
     if (words.empty()) words = "the connection was closed";
+    words += tls_hint(words);
     if (kind == ErrorKind::outcome_unknown) words = "connection lost while committing: " + words;
     return {kind, words};
 }

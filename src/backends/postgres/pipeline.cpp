@@ -1,10 +1,10 @@
 #include "backends/postgres/pipeline.hpp"
 
-#include <poll.h>
-
+#include <algorithm>
 #include <cstring>
 
 #include "backends/postgres/errors.hpp"
+#include "backends/postgres/patience.hpp"
 
 namespace postroom::postgres {
 
@@ -35,7 +35,8 @@ void require_idle(const PGconn* connection) {
 
 }  // namespace
 
-Pipeline::Pipeline(OwnConnection& owner) : owner_(owner), connection_(owner.native()) {
+Pipeline::Pipeline(OwnConnection& owner)
+    : owner_(owner), connection_(owner.native()), patience_(owner.patience_) {
     require_idle(connection_);
     if (PQenterPipelineMode(connection_) != 1) {
         owner_.broken_ = true;
@@ -110,22 +111,24 @@ void Pipeline::require(int sent) {
 }
 
 void Pipeline::flush() {
-    for (;;) {
-        const int state = PQflush(connection_);
-        if (state == 0) {
-            unsent_ = 0;
-            return;
-        }
-        if (state < 0) throw_broken();
-        pollfd socket{.fd = PQsocket(connection_), .events = POLLIN | POLLOUT, .revents = 0};
-        ::poll(&socket, 1, -1);
-        if ((socket.revents & (POLLIN | POLLERR | POLLHUP)) != 0 &&
-            PQconsumeInput(connection_) != 1)
-            throw_broken();
-    }
+    if (const auto waited = await_sent(*connection_, owner_.conninfo_, patience_))
+        throw_unanswered(*waited);
+    if (PQflush(connection_) < 0 || PQstatus(connection_) != CONNECTION_OK) throw_broken();
+    unsent_ = 0;
+}
+
+// The answers may come all at once, at the end. How long a statement of the user takes is for the
+// user to limit.
+Duration Pipeline::patience() const {
+    constexpr Duration for_each = std::chrono::milliseconds{50};
+    const bool of_user =
+        std::any_of(steps_.begin(), steps_.end(), [](const Step& step) { return step.of_user; });
+    return of_user ? without_end
+                   : owner_.patience_ + for_each * static_cast<std::int64_t>(steps_.size());
 }
 
 void Pipeline::finish() {
+    patience_ = patience();
     flush();
     for (const Step& step : steps_) read(step);
     if (error_) std::rethrow_exception(error_);
@@ -134,6 +137,8 @@ void Pipeline::finish() {
 // A sync answers with one result; everything else with results up to a null pointer.
 void Pipeline::read(const Step& step) {
     for (;;) {
+        if (const auto waited = await_answer(*connection_, owner_.conninfo_, patience_))
+            throw_unanswered(*waited);
         const Result result(PQgetResult(connection_));
         if (result == nullptr) {
             if (PQstatus(connection_) != CONNECTION_OK) throw_broken();
@@ -200,6 +205,11 @@ void Pipeline::give_rows(const Step& step, const PGresult& result) {
 
 void Pipeline::note(std::exception_ptr error) {
     if (!error_) error_ = std::move(error);
+}
+
+void Pipeline::throw_unanswered(Duration waited) {
+    owner_.broken_ = true;
+    throw no_answer(commit_sent_ ? ErrorKind::outcome_unknown : ErrorKind::unavailable, waited);
 }
 
 // After a FATAL from the server the statement was not executed: then its words are what counts.

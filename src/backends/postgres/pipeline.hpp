@@ -64,6 +64,7 @@ private:
         bool of_user = false;
     };
 
+    Duration patience() const;
     void require(int sent);
     void flush();
     void send(const std::string& sql, const std::string* name, const ParamList& params, int format);
@@ -74,9 +75,11 @@ private:
     void give_rows(const Step& step, const PGresult& result);
     void note(std::exception_ptr error);
     [[noreturn]] void throw_broken();
+    [[noreturn]] void throw_unanswered(Duration waited);
 
     OwnConnection& owner_;
     PGconn* const connection_;
+    Duration patience_;            // with which the next answer is waited for
     std::deque<sql::OnRow> kept_;  // they are pointed at
     std::vector<Step> steps_;
     SqlRows rows_;

@@ -4,6 +4,7 @@
 #include "backends/postgres/dialect.hpp"
 #include "backends/postgres/doorbell.hpp"
 #include "backends/postgres/driver.hpp"
+#include "backends/postgres/patience.hpp"
 #include "postroom/error.hpp"
 #include "sql/backend.hpp"
 
@@ -14,8 +15,11 @@ namespace {
 sql::Backend backend(const std::string& conninfo_text, const OpenOptions& options) {
     const Conninfo conninfo(conninfo_text, options);
     return {.dialect = make_dialect(),
-            .connect = [conninfo,
-                        pooled = options.pooled] { return OwnConnection::open(conninfo, pooled); },
+            .connect =
+                [conninfo, pooled = options.pooled,
+                 patience = options.statement_timeout + answer_grace] {
+                    return OwnConnection::open(conninfo, pooled, patience);
+                },
             .peer = conninfo.peer(),
             .doorbell =
                 [conninfo, pooled = options.pooled, budget = options.budget](
@@ -51,9 +55,9 @@ pg_conn* handle(Transaction& tx) {
     return connection->handle();
 }
 
-std::unique_ptr<TxContext> borrow(pg_conn* connection) {
+std::unique_ptr<TxContext> borrow(pg_conn* connection, BorrowOptions options) {
     if (connection == nullptr) throw Error(ErrorKind::misuse, "borrow: no connection given");
-    return sql::make_borrowed(std::make_unique<BorrowedConnection>(connection));
+    return sql::make_borrowed(std::make_unique<BorrowedConnection>(connection, options));
 }
 
 }  // namespace postroom::postgres

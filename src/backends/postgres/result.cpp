@@ -1,6 +1,5 @@
 #include "backends/postgres/result.hpp"
 
-#include <algorithm>
 #include <limits>
 
 #include "backends/postgres/encoding.hpp"
@@ -23,14 +22,6 @@ std::int64_t ResultRow::integer(int column) const {
         (static_cast<std::uint8_t>(value.front()) & 0x80U) != 0 ? ~std::uint64_t{0} : 0;
     for (const char byte : value) bits = (bits << 8) | static_cast<std::uint8_t>(byte);
     return static_cast<std::int64_t>(bits);
-}
-
-Uuid ResultRow::uuid(int column) const {
-    Uuid uuid;
-    const std::string_view value = bytes(column);
-    if (value.size() == uuid.bytes.size())
-        std::copy(value.begin(), value.end(), uuid.bytes.begin());
-    return uuid;
 }
 
 Instant ResultRow::time(int column) const {

@@ -46,11 +46,11 @@ SELECT CASE WHEN current_setting('autovacuum') = 'off' THEN 'warning' ELSE 'ok' 
 
 }  // namespace
 
-std::vector<sql::ExamText> exam_texts() {
-    return {{.check = "durability", .text = durability},
-            {.check = "old snapshots", .text = snapshots},
-            {.check = "autovacuum", .text = vacuum},
-            {.check = "claim plan",
+std::vector<sql::HealthCheckText> health_checks() {
+    return {{.name = "durability", .text = durability},
+            {.name = "old snapshots", .text = snapshots},
+            {.name = "autovacuum", .text = vacuum},
+            {.name = "claim plan",
              .text = "EXPLAIN SELECT v.seq FROM {live} v WHERE v.seq >= 1 AND (SELECT l.seq FROM "
                      "{lease} l WHERE l.seq = v.seq) IS NULL ORDER BY v.seq LIMIT 50",
              .unwanted = "Seq Scan",
