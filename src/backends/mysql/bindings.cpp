@@ -1,8 +1,8 @@
 #include "backends/mysql/bindings.hpp"
 
-#include "backends/mysql/render.hpp"
 #include "backends/mysql/times.hpp"
 #include "postroom/error.hpp"
+#include "sql/plain_value.hpp"
 
 namespace postroom::mysql {
 
@@ -63,7 +63,7 @@ void Bindings::add(const sql::Value& value) {
                    },
                    [&](const Instant& time) { add_time(time); },
                    [&](sql::IntArray numbers) {
-                       add_bytes(texts_.emplace_back(json_of(numbers)), MYSQL_TYPE_STRING);
+                       add_bytes(texts_.emplace_back(sql::json_of(numbers)), MYSQL_TYPE_STRING);
                    },
                    [&](const auto&) {
                        throw Error(ErrorKind::misuse, "an array where one value is needed");

@@ -18,6 +18,7 @@ Capabilities Capabilities::of(MYSQL* connection) {
     out.mariadb = mariadb_connection(connection) != 0;
     out.insert_returning = out.mariadb;
     out.idle_limit = out.mariadb;
+    out.replaces_routines = out.mariadb;
     const unsigned long least = out.mariadb ? mariadb_version_min : mysql_version_min;
     if (mysql_get_server_version(connection) < least) {
         throw Error(ErrorKind::rejected,

@@ -19,8 +19,9 @@ enum class ClaimPlan {
 
 struct Capabilities {
     bool mariadb = true;
-    bool insert_returning = true;  // INSERT ... RETURNING; else LAST_INSERT_ID() is asked for
-    bool idle_limit = true;        // idle_transaction_timeout
+    bool insert_returning = true;   // INSERT ... RETURNING; else LAST_INSERT_ID() is asked for
+    bool idle_limit = true;         // idle_transaction_timeout
+    bool replaces_routines = true;  // CREATE OR REPLACE; else one is missing while it is replaced
     ClaimPlan claim_plan = ClaimPlan::lock_lease_read;
 
     // Throws Error{rejected} for a server that is too old.

@@ -33,7 +33,8 @@ WITH queue AS (
       JOIN (SELECT '' AS suffix UNION ALL SELECT '_live' UNION ALL SELECT '_waiting' UNION ALL SELECT '_lease'
             UNION ALL SELECT '_key_lease' UNION ALL SELECT '_turn' UNION ALL SELECT '_gate'
             UNION ALL SELECT '_done' UNION ALL SELECT '_key' UNION ALL SELECT '_status'
-            UNION ALL SELECT '_in_live' UNION ALL SELECT '_in_waiting' UNION ALL SELECT '_in_done' UNION ALL SELECT '_in_key' UNION ALL SELECT '_paused') AS s
+            UNION ALL SELECT '_in_live' UNION ALL SELECT '_in_waiting' UNION ALL SELECT '_in_done' UNION ALL SELECT '_in_key' UNION ALL SELECT '_paused'
+            UNION ALL SELECT '_worker' UNION ALL SELECT '_audit') AS s
 )
 SELECT CONCAT('table ', c.TABLE_NAME), CONCAT(COUNT(*), ' columns')
   FROM information_schema.COLUMNS AS c

@@ -8,7 +8,7 @@ namespace postroom::mysql {
 
 sql::Dialect make_dialect(const Capabilities& capabilities);
 
-sql::ForeignTexts foreign_texts();
-std::vector<sql::ExamText> exam_texts();
+const SqlWords& words();
+std::vector<sql::HealthCheckText> health_checks();
 
 }  // namespace postroom::mysql

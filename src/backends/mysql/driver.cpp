@@ -1,6 +1,5 @@
 #include "backends/mysql/driver.hpp"
 
-#include <algorithm>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -23,18 +22,6 @@ constexpr std::size_t packet_overhead = 16 * 1024;
 constexpr const char* idle_seconds_max = "5";
 
 [[noreturn]] void refuse(const char* what) { throw Error(ErrorKind::misuse, what); }
-
-// A statement that undoes itself when it fails; a procedure runs several.
-bool stands_alone(const sql::Call& call) {
-    return !call.statement->sql.starts_with("CALL ") && row_count(call) == 0;
-}
-
-// A procedure that is a transaction by itself where none is open.
-bool has_own_transaction(const sql::Call& call) {
-    return call.statement->sql.starts_with("CALL /*own*/ ");
-}
-
-bool only_reads(const sql::Call& call) { return call.statement->sql.starts_with("SELECT "); }
 
 Bindings bindings_of(const sql::Call& call) {
     Bindings out;
@@ -73,130 +60,67 @@ SqlRows query(MYSQL* connection, const std::string& sql) {
     return rows;
 }
 
+// Of one connection.
+sql::StatementCache<Prepared> cache_for(MYSQL* connection) {
+    return {cached_statements_max, [connection](const std::string& sql) {
+                return std::make_shared<Prepared>(connection, sql);
+            }};
+}
+
 }  // namespace
 
-std::shared_ptr<Prepared> StatementCache::get(MYSQL* connection, const std::string& sql) {
-    if (const auto found = by_sql_.find(sql); found != by_sql_.end()) {
-        entries_.splice(entries_.begin(), entries_, found->second);
-        return entries_.front().prepared;
-    }
-    auto prepared = std::make_shared<Prepared>(connection, sql);
-    entries_.push_front({sql, prepared});
-    by_sql_.emplace(entries_.front().sql, entries_.begin());
-    if (entries_.size() > cached_statements_max) {
-        by_sql_.erase(entries_.back().sql);
-        entries_.pop_back();
-    }
-    return prepared;
-}
-
-void StatementCache::clear() {
-    by_sql_.clear();
-    entries_.clear();
-}
-
 Driver::Driver(Session session)
-    : borrowed_(false), session_(std::move(session)), connection_(session_.connection.get()) {}
+    : ServerConnection(sql::standard_savepoint),
+      session_(std::move(session)),
+      connection_(session_.connection.get()),
+      cache_(cache_for(connection_)) {}
 
-Driver::Driver(MYSQL* borrowed) : borrowed_(true), connection_(borrowed) {}
+Driver::Driver(MYSQL* borrowed, BorrowOptions options)
+    : ServerConnection(sql::standard_savepoint, options),
+      connection_(borrowed),
+      cache_(cache_for(connection_)) {}
 
-// Around everything that runs: a borrowed connection keeps no statement of ours, one that was lost
-// is not used again, and after a conflict the server is asked whether the transaction still stands.
-template <class Work>
-void Driver::guarded(const Work& work) {
-    try {
-        work();
-    } catch (const Error& error) {
-        // A procedure that the server cut off has left its transaction open, so after that a
-        // connection of ours is not used again either.
-        const bool lost = is_loss(mysql_errno(connection_));
-        cache_.clear();
-        if (lost || error.kind() == ErrorKind::outcome_unknown ||
-            (!borrowed_ && error.kind() == ErrorKind::unavailable)) {
-            broken_ = true;
-        } else if (error.kind() == ErrorKind::conflict && mysql_query(connection_, "DO 0") != 0) {
-            broken_ = true;
-        }
-        throw;
-    } catch (...) {
-        cache_.clear();
-        throw;
+// A connection that was lost is not used again, and after a conflict the server is asked whether
+// the transaction still stands. A procedure that the server cut off has left its transaction open,
+// so after that a connection of ours is not used again either.
+void Driver::failed(const Error& error) {
+    const bool lost = is_loss(mysql_errno(connection_));
+    cache_.clear();
+    if (lost || error.kind() == ErrorKind::outcome_unknown ||
+        (!borrowed() && error.kind() == ErrorKind::unavailable)) {
+        give_up();
+    } else if (error.kind() == ErrorKind::conflict && mysql_query(connection_, "DO 0") != 0) {
+        give_up();
     }
-    if (borrowed_) cache_.clear();
+}
+
+// On MySQL a deployment drops a procedure before it creates it anew. Where there is a schema, one
+// that is missing comes back in a moment, and the unit is repeated.
+bool Driver::is_being_replaced(unsigned code) {
+    if (borrowed() || session_.capabilities.replaces_routines || !is_missing_procedure(code))
+        return false;
+    try {
+        query(connection_, "SELECT 1 FROM `postroom_migration` LIMIT 1");
+        return true;
+    } catch (const Error&) {
+        return false;
+    }
 }
 
 // A caller may be in the middle of something that a statement of ours would break.
-void Driver::require_usable() const {
-    if (!borrowed_) return;
+void Driver::require_usable(sql::Bracket bracket) const {
+    if (!borrowed()) return;
     // Our texts are UTF-8, and the server would take them for something else.
     if (std::strcmp(mysql_character_set_name(connection_), "utf8mb4") != 0)
         refuse("the borrowed connection has a character set other than utf8mb4");
     if (!in_transaction())
         refuse("the borrowed connection has no open transaction; begin one first");
+    if (bracket != sql::Bracket::joined) refuse("a borrowed connection can only be joined");
 }
 
-void Driver::run(sql::Bracket bracket, std::span<const sql::Call> calls, const sql::OnRow& on_row) {
-    require_usable();
-    if (borrowed_ && bracket != sql::Bracket::joined)
-        refuse("a borrowed connection can only be joined");
-    guarded([&] {
-        switch (bracket) {
-            case sql::Bracket::transaction:
-                return run_in_transaction(calls, on_row);
-            case sql::Bracket::separate:
-                return run_separately(calls, on_row);
-            case sql::Bracket::joined:
-                return run_joined(calls, on_row);
-        }
-    });
-}
-
-void Driver::run_in_transaction(std::span<const sql::Call> calls, const sql::OnRow& on_row) {
-    if (calls.size() == 1 && (stands_alone(calls[0]) || has_own_transaction(calls[0]))) {
-        try {
-            return run_all(calls, on_row);
-        } catch (const Error& error) {
-            // Cut off, it may have left its transaction open.
-            if (has_own_transaction(calls[0])) rollback_quietly("ROLLBACK");
-            // It commits by itself, so nobody knows whether it did.
-            if (only_reads(calls[0]) || error.kind() != ErrorKind::unavailable) throw;
-            throw Error(ErrorKind::outcome_unknown, error.what());
-        }
-    }
-    limit_idling(true);
-    simple(connection_, "START TRANSACTION");
-    try {
-        run_all(calls, on_row);
-        send_commit();
-    } catch (...) {
-        rollback_quietly("ROLLBACK");
-        throw;
-    }
-}
-
-// A procedure with a transaction of its own ends it, but not when it is cut off.
-void Driver::run_separately(std::span<const sql::Call> calls, const sql::OnRow& on_row) {
-    try {
-        run_all(calls, on_row);
-    } catch (...) {
-        rollback_quietly("ROLLBACK");
-        throw;
-    }
-}
-
-// A unit that fails half-way must leave nothing behind in a transaction whose owner may go on and
-// commit.
-void Driver::run_joined(std::span<const sql::Call> calls, const sql::OnRow& on_row) {
-    if (calls.size() <= 1 && std::all_of(calls.begin(), calls.end(), stands_alone))
-        return run_all(calls, on_row);
-    simple(connection_, "SAVEPOINT postroom_unit");
-    try {
-        run_all(calls, on_row);
-    } catch (...) {
-        rollback_quietly("ROLLBACK TO SAVEPOINT postroom_unit");
-        throw;
-    }
-    simple(connection_, "RELEASE SAVEPOINT postroom_unit");
+// A statement of many rows is sent in parts.
+bool Driver::stands_alone(const sql::Call& call) const {
+    return ServerConnection::stands_alone(call) && row_count(call) == 0;
 }
 
 void Driver::run_all(std::span<const sql::Call> calls, const sql::OnRow& on_row) {
@@ -215,7 +139,7 @@ void Driver::run_call(const sql::Call& call, const std::function<void(const sql:
     std::size_t first = 0;
     for (const std::size_t count : parts_of(call, packet_max() - packet_overhead)) {
         Bindings bindings = bindings_of_rows(call, first, count);
-        run_prepared(with_rows(call.statement->sql, count), bindings, on_row);
+        run_prepared(with_rows(*call.statement, count), bindings, on_row);
         first += count;
     }
 }
@@ -229,7 +153,13 @@ void Driver::run_prepared(const std::string& sql, Bindings& bindings,
                                 "max_allowed_packet is {}; raise that or send smaller payloads",
                                 bindings.bytes(), packet_max()));
     }
-    cache_.get(connection_, sql)->run(bindings, on_row);
+    try {
+        cache_.get(sql)->run(bindings, on_row);
+    } catch (const Error& error) {
+        if (is_being_replaced(mysql_errno(connection_)))
+            throw Error(ErrorKind::conflict, error.what());
+        throw;
+    }
 }
 
 std::size_t Driver::packet_max() {
@@ -237,11 +167,9 @@ std::size_t Driver::packet_max() {
     return session_.packet_max;
 }
 
-void Driver::begin() {
-    guarded([&] {
-        limit_idling(false);
-        simple(connection_, "START TRANSACTION");
-    });
+void Driver::send_begin(std::span<const sql::Call> calls) {
+    limit_idling(!calls.empty());
+    send("START TRANSACTION");
 }
 
 // A user may do other things between two statements of a transaction, for as long as it takes.
@@ -254,7 +182,7 @@ void Driver::limit_idling(bool limited) {
 
 void Driver::send_commit() {
     try {
-        simple(connection_, "COMMIT");
+        send("COMMIT");
     } catch (const Error& error) {
         // Of a statement that was cut off nobody knows the outcome, and a commit that waited for
         // its log to be flushed may have happened whatever ended it.
@@ -264,18 +192,21 @@ void Driver::send_commit() {
     }
 }
 
-void Driver::commit() {
-    guarded([&] { send_commit(); });
-}
-
-void Driver::rollback() {
-    guarded([&] { simple(connection_, "ROLLBACK"); });
-}
-
 // Without autocommit the next statement begins one.
 bool Driver::in_transaction() const {
     const unsigned status = connection_->server_status;
     return (status & SERVER_STATUS_IN_TRANS) != 0 || (status & SERVER_STATUS_AUTOCOMMIT) == 0;
+}
+
+bool Driver::user_met_failure() const {
+    const unsigned code = mysql_errno(connection_);
+    return code != 0 && kind_of(code) != ErrorKind::rejected && kind_of(code) != ErrorKind::misuse;
+}
+
+// To begin a transaction commits the one before.
+bool Driver::ends_transaction(std::string_view sql) const {
+    const std::string word = sql::first_word(sql);
+    return word == "BEGIN" || word == "START" || Connection::ends_transaction(sql);
 }
 
 SqlRows Driver::execute(const SqlStatement& statement) {
@@ -287,7 +218,7 @@ SqlRows Driver::execute(const SqlStatement& statement) {
         }
         Bindings bindings;
         for (const SqlValue& value : statement.params) bindings.add(value);
-        cache_.get(connection_, statement.sql)->run_as_text(bindings, rows);
+        cache_.get(statement.sql)->run_as_text(bindings, rows);
     });
     return rows;
 }
@@ -298,13 +229,10 @@ void Driver::execute_script(const std::string& script) {
     });
 }
 
-// The error that led here is the one to report. After a deadlock there is no savepoint any more.
-void Driver::rollback_quietly(const char* sql) noexcept {
-    if (is_loss(mysql_errno(connection_))) {
-        broken_ = true;
-        return;
-    }
-    if (mysql_query(connection_, sql) != 0 && is_loss(mysql_errno(connection_))) broken_ = true;
+// After a deadlock there is no savepoint any more.
+void Driver::rollback_quietly(const char* statement) noexcept {
+    if (is_loss(mysql_errno(connection_))) return give_up();
+    if (mysql_query(connection_, statement) != 0 && is_loss(mysql_errno(connection_))) give_up();
 }
 
 }  // namespace postroom::mysql

@@ -3,75 +3,55 @@
 
 #include <mysql.h>
 
-#include <list>
 #include <memory>
 #include <string>
-#include <unordered_map>
 
 #include "backends/mysql/prepared.hpp"
 #include "backends/mysql/session.hpp"
-#include "sql/connection.hpp"
+#include "sql/server_connection.hpp"
+#include "sql/statement_cache.hpp"
 
 namespace postroom::mysql {
 
-// StatementCache: the prepared statements of one connection; the least recently used goes first.
-class StatementCache {
-public:
-    // Shared, so that a statement in use outlives its place here.
-    std::shared_ptr<Prepared> get(MYSQL* connection, const std::string& sql);
-    void clear();
-
-private:
-    struct Entry {
-        std::string sql;
-        std::shared_ptr<Prepared> prepared;
-    };
-    std::list<Entry> entries_;  // the most recently used first
-    std::unordered_map<std::string_view, std::list<Entry>::iterator> by_sql_;
-};
-
-class Driver final : public sql::Connection {
+class Driver final : public sql::ServerConnection {
 public:
     // A connection of our own.
     explicit Driver(Session session);
-    // The caller's connection, which must outlive this. Nothing about it is changed, no statement
-    // stays on it.
-    explicit Driver(MYSQL* borrowed);
+    // The caller's connection, which must outlive this. Nothing about it is changed.
+    explicit Driver(MYSQL* borrowed, BorrowOptions options = {});
 
     MYSQL* native() const { return connection_; }
     const Capabilities& capabilities() const { return session_.capabilities; }
 
-    void run(sql::Bracket bracket, std::span<const sql::Call> calls,
-             const sql::OnRow& on_row) override;
-    void begin() override;
-    void commit() override;
-    void rollback() override;
     bool in_transaction() const override;
+    bool ends_transaction(std::string_view sql) const override;
     SqlRows execute(const SqlStatement& statement) override;
     void execute_script(const std::string& script) override;
-    bool healthy() const override { return !broken_ && quiet(connection_); }
+    bool healthy() const override { return ServerConnection::healthy() && quiet(connection_); }
+
+protected:
+    void require_usable(sql::Bracket bracket) const override;
+    void run_all(std::span<const sql::Call> calls, const sql::OnRow& on_row) override;
+    void send(const char* statement) override { simple(connection_, statement); }
+    void send_begin(std::span<const sql::Call> calls) override;
+    void send_commit() override;
+    void rollback_quietly(const char* statement) noexcept override;
+    bool stands_alone(const sql::Call& call) const override;
+    bool user_met_failure() const override;
+    void failed(const Error& error) override;
+    void forget_statements() override { cache_.clear(); }
 
 private:
-    template <class Work>
-    void guarded(const Work& work);
-    void run_in_transaction(std::span<const sql::Call> calls, const sql::OnRow& on_row);
-    void run_separately(std::span<const sql::Call> calls, const sql::OnRow& on_row);
-    void run_joined(std::span<const sql::Call> calls, const sql::OnRow& on_row);
-    void run_all(std::span<const sql::Call> calls, const sql::OnRow& on_row);
     void run_call(const sql::Call& call, const std::function<void(const sql::Row&)>& on_row);
     void run_prepared(const std::string& sql, Bindings& bindings,
                       const std::function<void(const sql::Row&)>& on_row);
-    void send_commit();
     void limit_idling(bool limited);
-    void rollback_quietly(const char* sql) noexcept;
-    void require_usable() const;
+    bool is_being_replaced(unsigned code);
     std::size_t packet_max();
 
-    const bool borrowed_;
     Session session_;  // empty when borrowed
     MYSQL* const connection_;
-    StatementCache cache_;
-    bool broken_ = false;
+    sql::StatementCache<Prepared> cache_;
     bool idling_limited_ = false;
 };
 

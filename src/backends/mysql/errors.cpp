@@ -52,6 +52,7 @@ enum Code : unsigned {
     statement_timeout = 1969,
     inconvertible_character = 1977,
     out_of_sync = 2014,
+    tls_failed = 2026,
     rolled_back_at_commit = 3101,
     session_killed = 3169,
     no_wait = 3572,
@@ -68,6 +69,11 @@ std::string_view hint_for(unsigned code) {
         case no_such_table:
         case no_such_procedure:
             return "; is the schema deployed (deploy_schema)?";
+        case tls_failed:
+            return "; ssl-mode=verify is the default for another machine: append "
+                   "?ssl-ca=FILE with the authority that signed the server's certificate, "
+                   "?ssl-mode=required to encrypt without verifying, or ?ssl-mode=disabled if the "
+                   "network is trusted";
         case packet_too_large:
             return "; raise max_allowed_packet of the server or send smaller payloads";
         case cannot_change_characteristics:
@@ -166,6 +172,8 @@ bool is_loss(unsigned code) {
             return code >= client_errors && code < client_errors_end && code != out_of_sync;
     }
 }
+
+bool is_missing_procedure(unsigned code) { return code == no_such_procedure; }
 
 Error make_error(unsigned code, std::string_view words) {
     return {kind_of(code),

@@ -2,15 +2,27 @@
 
 #include <stdexcept>
 
+#include <fmt/format.h>
+
 #include "backends/mysql/dialect.hpp"
-#include "backends/mysql/doorbell.hpp"
 #include "backends/mysql/driver.hpp"
 #include "postroom/error.hpp"
 #include "sql/backend.hpp"
+#include "sql/looking_doorbell.hpp"
 
 namespace postroom::mysql {
 
 namespace {
+
+// Above what was seen only: at the end of a table lie rows that were deleted and not purged yet.
+// `name` is schema.queue.
+std::string newest_in(const std::string& name) {
+    return fmt::format(
+        "SELECT (SELECT seq FROM `{0}_live` WHERE seq > ? ORDER BY seq DESC LIMIT 1), "
+        "(SELECT seq FROM `{0}_waiting` WHERE seq > ? ORDER BY seq DESC LIMIT 1), "
+        "(SELECT id FROM `{0}_turn` WHERE id > ? ORDER BY id DESC LIMIT 1)",
+        name.substr(name.find('.') + 1));
+}
 
 sql::Backend make_backend(const std::string& url, const OpenOptions& options,
                           const Capabilities& capabilities) {
@@ -24,7 +36,7 @@ sql::Backend make_backend(const std::string& url, const OpenOptions& options,
             .doorbell = [connect, budget = options.budget](
                             const std::string& name,
                             const Doorbell::Forecast&) -> std::unique_ptr<Doorbell> {
-                return std::make_unique<LookingDoorbell>(connect, name, budget);
+                return std::make_unique<sql::LookingDoorbell>(connect, newest_in(name), 3, budget);
             }};
 }
 
@@ -56,9 +68,9 @@ st_mysql* handle(Transaction& tx) {
     return driver->native();
 }
 
-std::unique_ptr<TxContext> borrow(st_mysql* connection) {
+std::unique_ptr<TxContext> borrow(st_mysql* connection, BorrowOptions options) {
     if (connection == nullptr) throw std::invalid_argument("connection: null");
-    return sql::make_borrowed(std::make_unique<Driver>(connection));
+    return sql::make_borrowed(std::make_unique<Driver>(connection, options));
 }
 
 }  // namespace postroom::mysql

@@ -6,6 +6,7 @@
 
 #include "backends/mysql/errors.hpp"
 #include "backends/mysql/result.hpp"
+#include "sql/bracketed_connection.hpp"
 
 namespace postroom::mysql {
 
@@ -51,12 +52,7 @@ void Prepared::run_as_text(Bindings& bindings, SqlRows& rows) {
     each_result([&] {
         rows.clear();
         ResultRow row(statement_.get(), ResultRow::Form::text);
-        while (row.fetch()) {
-            auto& cells = rows.emplace_back();
-            for (int i = 0; i < row.columns(); ++i)
-                cells.push_back(row.null(i) ? std::nullopt
-                                            : std::optional<std::string>(row.text(i)));
-        }
+        while (row.fetch()) rows.push_back(sql::cells_of_row(row, row.columns()));
     });
 }
 

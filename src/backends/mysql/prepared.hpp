@@ -19,7 +19,7 @@ public:
     // Executes and visits the rows of all results: a CALL may yield several.
     void run(Bindings& bindings, const std::function<void(const sql::Row&)>& on_row);
 
-    // The same with every cell as text; `rows` are those of the last result.
+    // Executes and returns every cell as text; `rows` are those of the last result.
     void run_as_text(Bindings& bindings, SqlRows& rows);
 
 private:

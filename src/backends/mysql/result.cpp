@@ -85,15 +85,6 @@ std::string_view ResultRow::text(int column) const {
     return std::string_view(value.bytes).substr(0, value.length);
 }
 
-Uuid ResultRow::uuid(int column) const {
-    const std::string_view bytes = blob(column);
-    Uuid uuid;
-    if (bytes.size() != uuid.bytes.size()) return Uuid::parse(bytes).value_or(Uuid{});
-    std::transform(bytes.begin(), bytes.end(), uuid.bytes.begin(),
-                   [](char byte) { return static_cast<std::uint8_t>(byte); });
-    return uuid;
-}
-
 Instant ResultRow::time(int column) const {
     const Cell& value = cell(column);
     return value.null != 0 ? Instant{} : from_datetime(value.time);

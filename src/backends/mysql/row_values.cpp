@@ -10,7 +10,6 @@ namespace postroom::mysql {
 
 namespace {
 
-constexpr std::string_view mark = "/*row*/";
 constexpr std::size_t rows_max = 256;
 
 struct SizeOf {
@@ -56,7 +55,7 @@ std::size_t bytes_of_rows(const std::vector<const sql::Value*>& columns, std::si
 }  // namespace
 
 std::size_t row_count(const sql::Call& call) {
-    if (call.statement->sql.find(mark) == std::string::npos) return 0;
+    if (call.statement->row_size == 0) return 0;
     std::size_t count = 0;
     for (const std::string& name : call.statement->names)
         count = std::max(count, std::visit(SizeOf{}, call.params->at(name)));
@@ -77,17 +76,13 @@ std::vector<std::size_t> parts_of(const sql::Call& call, std::size_t bytes_max) 
     return parts;
 }
 
-std::string with_rows(const std::string& sql, std::size_t count) {
-    const std::size_t open = sql.find(mark);
-    const std::size_t close = sql.find(mark, open + mark.size());
-    const std::string_view row =
-        std::string_view(sql).substr(open + mark.size(), close - open - mark.size());
-    std::string out = sql.substr(0, open);
+std::string with_rows(const sql::Statement& statement, std::size_t count) {
+    std::string out = statement.sql.substr(0, statement.row_at);
     for (std::size_t i = 0; i < count; ++i) {
         if (i > 0) out += ", ";
-        out += row;
+        out += statement.row();
     }
-    return out.append(sql, close + mark.size());
+    return out.append(statement.sql, statement.row_at + statement.row_size);
 }
 
 Bindings bindings_of_rows(const sql::Call& call, std::size_t first, std::size_t count) {

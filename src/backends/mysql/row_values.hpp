@@ -1,6 +1,6 @@
 // Statements that are given arrays: INSERT ... VALUES of many rows at once.
 //
-// A dialect text marks the parenthesis that stands for one row, `/*row*/(...)/*row*/`, and all its
+// A statement knows where the parenthesis for one row stands (Statement::row()), and all its
 // parameters stand within. It is repeated for each element of the arrays.
 #pragma once
 
@@ -21,7 +21,7 @@ std::size_t row_count(const sql::Call& call);
 std::vector<std::size_t> parts_of(const sql::Call& call, std::size_t bytes_max);
 
 // The text for `count` rows.
-std::string with_rows(const std::string& sql, std::size_t count);
+std::string with_rows(const sql::Statement& statement, std::size_t count);
 
 // The parameters of rows first, first + 1, ...
 Bindings bindings_of_rows(const sql::Call& call, std::size_t first, std::size_t count);

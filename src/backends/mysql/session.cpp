@@ -75,15 +75,20 @@ void connect(MYSQL* connection, const Address& address) {
                            by_socket ? address.socket.c_str() : nullptr, 0) == nullptr)
         throw error_of(connection);
     if (address.tls != Tls::disabled && mysql_get_ssl_cipher(connection) == nullptr)
-        throw Error(ErrorKind::unavailable, "the server did not agree to TLS");
+        throw Error(ErrorKind::unavailable,
+                    "the server did not agree to TLS; turn it on there, or append "
+                    "?ssl-mode=disabled to the "
+                    "address if the network is trusted");
 }
 
 std::string settings(const Capabilities& capabilities, const OpenOptions& options) {
     return fmt::format(
         "SET SESSION time_zone = '+00:00', sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', "
-        "autocommit = 1, group_concat_max_len = {}, innodb_lock_wait_timeout = {}, {}",
+        "autocommit = 1, group_concat_max_len = {}, innodb_lock_wait_timeout = {}, {}{}",
         number_list_bytes_max, whole_seconds(options.statement_timeout),
-        capabilities.statement_limit(options.statement_timeout + lock_slack));
+        capabilities.statement_limit(options.statement_timeout + lock_slack),
+        // Else the size of a table is that of a day ago.
+        capabilities.mariadb ? "" : ", information_schema_stats_expiry = 0");
 }
 
 }  // namespace

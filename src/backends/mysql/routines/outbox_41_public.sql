@@ -1,33 +1,24 @@
 -- Enqueue for any language, in the caller's transaction. Yields the work-item id, and whether the idempotency key was used
--- before: then it is the id of the message that has it. A repeated key changes nothing and fails nothing. Times are UTC.
+-- before: then it is the id of the message that has it. A repeated key changes nothing and fails nothing. Times are UTC. They
+-- write with the rights of whoever deployed them: a writer needs no more than the right to execute them.
 
-DELIMITER //
 -- All there is to say about a message, in a JSON object: correlation_id, due_time, tenant_id, idempotency_key, ordering_key,
 -- headers, content_type, message_id, priority, max_attempts, expires_at, occurred_at, aggregate_type, aggregate_id.
-DROP PROCEDURE IF EXISTS {enqueue_with}//
-CREATE PROCEDURE {enqueue_with}(IN topic VARBINARY(4096), IN payload LONGBLOB, IN options LONGTEXT CHARACTER SET utf8mb4)
-MODIFIES SQL DATA SQL SECURITY INVOKER
-BEGIN
+{define:procedure enqueue_with}(IN topic VARBINARY(4096), IN payload LONGBLOB, IN options LONGTEXT CHARACTER SET utf8mb4)
+{as_owner} BEGIN
     DECLARE v_correlation_id, v_tenant_id, v_idempotency_key, v_ordering_key, v_content_type, v_message_id, v_aggregate_type,
             v_aggregate_id VARCHAR(4096) CHARACTER SET utf8mb4;
     DECLARE v_headers LONGTEXT CHARACTER SET utf8mb4;
     DECLARE v_due_time, v_expires_at, v_occurred_at DATETIME(6);
-    DECLARE v_priority, v_max_attempts, v_seq, v_nonce, v_new BIGINT;
+    DECLARE v_priority, v_max_attempts, v_seq, v_nonce BIGINT;
     DECLARE v_id, v_key VARBINARY(1024);
     DECLARE v_existed TINYINT;
-    DECLARE v_own BOOLEAN DEFAULT FALSE;
-    DECLARE EXIT HANDLER FOR SQLEXCEPTION
-    BEGIN
-        IF v_own THEN
-            ROLLBACK;
-        END IF;
-        RESIGNAL;
-    END;
+    {own_transaction}
     IF options IS NOT NULL AND (NOT JSON_VALID(options) OR JSON_TYPE(options) <> 'OBJECT') THEN
         CALL {refuse}('options: must be a JSON object');
     END IF;
     SELECT o.correlation_id, o.due_time, o.tenant_id, o.idempotency_key, o.ordering_key, o.content_type, o.message_id,
-           o.priority, o.max_attempts, o.expires_at, o.occurred_at, o.aggregate_type, o.aggregate_id
+           o.priority, o.max_attempts, o.expires_at, o.occurred_at, COALESCE(o.aggregate_type, '__GLOBAL__'), o.aggregate_id
       INTO v_correlation_id, v_due_time, v_tenant_id, v_idempotency_key, v_ordering_key, v_content_type, v_message_id,
            v_priority, v_max_attempts, v_expires_at, v_occurred_at, v_aggregate_type, v_aggregate_id
       FROM JSON_TABLE(COALESCE(options, '{}'), '$' COLUMNS (
@@ -42,7 +33,6 @@ BEGIN
     IF JSON_TYPE(v_headers) = 'NULL' THEN
         SET v_headers = NULL;
     END IF;
-    SET v_aggregate_type = COALESCE(v_aggregate_type, '__GLOBAL__');
     CALL {check_text}('topic', topic, 255, TRUE);
     CALL {check_payload}(payload, v_headers);
     CALL {check_text}('correlation_id', v_correlation_id, 255, FALSE);
@@ -61,31 +51,22 @@ BEGIN
     END IF;
     -- A message id given by the caller serves as idempotency key too.
     SET v_key = COALESCE(NULLIF(v_idempotency_key, ''), NULLIF(v_message_id, '')), v_id = NULLIF(v_message_id, '');
-    SET v_new = CAST(CONV(SUBSTR(SHA2(CONCAT(UUID(), RAND()), 256), 1, 16), 16, -10) AS SIGNED);
     CALL {begin_own}(v_own);
-    CALL {store}(v_new, COALESCE(v_id, CAST(UUID() AS CHAR)), topic, payload, COALESCE(v_content_type, 'application/json'), v_headers,
-                 NULLIF(v_correlation_id, ''), COALESCE(v_tenant_id, ''), v_key, v_aggregate_type, NULLIF(v_aggregate_id, ''),
-                 v_occurred_at, v_expires_at, COALESCE(v_priority, 0), NULLIF(v_ordering_key, ''), v_max_attempts, v_key,
-                 v_due_time, v_seq, v_nonce, v_id, v_existed);
-    IF v_own THEN
-        COMMIT;
-    END IF;
-    SELECT CONCAT_WS('-', SUBSTR(d.h, 1, 8), SUBSTR(d.h, 9, 4), SUBSTR(d.h, 13, 4), SUBSTR(d.h, 17, 4), SUBSTR(d.h, 21)) AS id,
-           v_existed AS already_existed
-      FROM (SELECT LOWER(CONCAT(LPAD(HEX(m.seq >> 10), 12, '0'), '8',
-                          LPAD(HEX(((m.seq & 1023) << 2) | (CAST(m.nonce AS UNSIGNED) >> 62)), 3, '0'),
-                          LPAD(HEX((CAST(m.nonce AS UNSIGNED) & 4611686018427387903) | 9223372036854775808), 16, '0'))) AS h
-              FROM (SELECT v_seq AS seq, v_nonce AS nonce) AS m) AS d;
+    CALL {store_message}({random}, COALESCE(v_id, {new_message_id}), topic, payload,
+                         COALESCE(v_content_type, 'application/json'), v_headers, NULLIF(v_correlation_id, ''),
+                         COALESCE(v_tenant_id, ''), v_key, v_aggregate_type, NULLIF(v_aggregate_id, ''),
+                         NULLIF(v_ordering_key, ''), v_occurred_at, v_expires_at, COALESCE(v_priority, 0), v_max_attempts,
+                         v_key, v_due_time, v_seq, v_nonce, v_id, v_existed);
+    {commit_own}
+    SELECT {item_id} AS id, v_existed AS already_existed FROM (SELECT v_seq AS seq, v_nonce AS nonce) AS m;
 END//
 
-DROP PROCEDURE IF EXISTS {enqueue}//
-CREATE PROCEDURE {enqueue}(
+{define:procedure enqueue}(
     IN topic VARBINARY(4096), IN payload LONGBLOB, IN correlation_id VARCHAR(4096) CHARACTER SET utf8mb4,
     IN due_time DATETIME(6), IN tenant_id VARCHAR(4096) CHARACTER SET utf8mb4,
     IN idempotency_key VARCHAR(4096) CHARACTER SET utf8mb4, IN ordering_key VARCHAR(4096) CHARACTER SET utf8mb4,
     IN headers LONGTEXT CHARACTER SET utf8mb4)
-MODIFIES SQL DATA SQL SECURITY INVOKER
-BEGIN
+{as_owner} BEGIN
     DECLARE v_options LONGTEXT CHARACTER SET utf8mb4;
     IF headers IS NOT NULL AND NOT JSON_VALID(headers) THEN
         CALL {refuse}('headers: must be a JSON object');
@@ -95,4 +76,3 @@ BEGIN
                                 'headers', JSON_EXTRACT(headers, '$'));
     CALL {enqueue_with}(topic, payload, v_options);
 END//
-DELIMITER ;

@@ -27,11 +27,11 @@ SELECT IF(COUNT(*) = 0, 'ok', 'warning'),
 
 }  // namespace
 
-std::vector<sql::ExamText> exam_texts() {
+std::vector<sql::HealthCheckText> health_checks() {
     return {
-        {.check = "durability", .text = durability},
-        {.check = "old snapshots", .text = snapshots},
-        {.check = "claim plan",
+        {.name = "durability", .text = durability},
+        {.name = "old snapshots", .text = snapshots},
+        {.name = "claim plan",
          .text = "EXPLAIN SELECT m.seq FROM {live} AS m LEFT JOIN {lease} AS l ON l.seq = m.seq "
                  "WHERE m.seq >= 1 AND l.seq IS NULL ORDER BY m.seq LIMIT 50",
          .unwanted = "filesort"}};
