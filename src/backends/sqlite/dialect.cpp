@@ -5,26 +5,24 @@
 
 #include <fmt/format.h>
 
-#include "backends/sqlite/fragments.hpp"
-#include "backends/sqlite/render.hpp"
+#include "backends/sqlite/vocabulary.hpp"
+#include "sql/plain_value.hpp"
 
 namespace postroom::sqlite {
 
-// Generated from the folder migrations/.
-std::span<const sql::EmbeddedMigration> migrations();
+// Generated from the folders schema/ and routines/.
+std::span<const sql::EmbeddedMigration> schema_files();
+std::span<const sql::EmbeddedRoutines> routine_files();
 
 namespace {
 
-// SQLite has no schemas, only files; names were checked to hold nothing that needs escaping.
-std::string qualify(const base::Identifier& /*schema*/, std::string_view name) {
-    return fmt::format("\"{}\"", name);
-}
+SqlValue micros_of(Instant time) { return std::int64_t{time.time_since_epoch().count()}; }
 
 constexpr std::string_view migration_table = R"(CREATE TABLE IF NOT EXISTS "postroom_migration" (
     name       TEXT PRIMARY KEY,
     number     INTEGER NOT NULL,
     checksum   TEXT NOT NULL,
-    applied_at INTEGER NOT NULL DEFAULT @now
+    applied_at INTEGER NOT NULL DEFAULT {now}
 ) STRICT;
 CREATE TABLE IF NOT EXISTS "postroom_object" (
     object     TEXT PRIMARY KEY,
@@ -39,29 +37,45 @@ constexpr std::string_view catalog = R"(SELECT DISTINCT s.name, s.sql
 FROM (SELECT rtrim(substr(name, instr(name, '(') + 1), ')') AS queue FROM "postroom_migration") AS q
 JOIN sqlite_schema AS s
   ON s.tbl_name IN (q.queue, q.queue || '_live', q.queue || '_waiting', q.queue || '_lease', q.queue || '_done',
-                    q.queue || '_key', q.queue || '_status', q.queue || '_paused')
+                    q.queue || '_key', q.queue || '_status', q.queue || '_paused', q.queue || '_worker',
+                    q.queue || '_audit')
  AND substr(s.name, 1, length(q.queue)) = q.queue AND s.sql IS NOT NULL
 ORDER BY s.name)";
+
+// A part finds no more than the whole may have; of several, the union is cut again.
+std::string paged(const std::vector<std::string>& selects, std::string_view order) {
+    const std::string end = fmt::format(" ORDER BY {} LIMIT :limit", order);
+    if (selects.size() == 1) return selects.front() + end;
+    std::string text;
+    for (const std::string& select : selects)
+        text +=
+            fmt::format("{}SELECT * FROM ({}{})", text.empty() ? "" : " UNION ALL ", select, end);
+    return text + end;
+}
 
 }  // namespace
 
 sql::Dialect make_dialect() {
-    return {.name = "SQLite",
-            .placeholder = sql::Placeholder::question,
-            .qualify = qualify,
-            .outbox_queue = queue_texts(Queue::outbox),
-            .inbox_queue = queue_texts(Queue::inbox),
-            .outbox = outbox_texts(),
-            .inbox = inbox_texts(),
-            .foreign = foreign_texts(),
-            .exams = exam_texts(),
-            .now = weave("SELECT @now"),
-            .render = &render_value,
-            .in_array = "{column} IN (SELECT value FROM json_each(:{param}))",
-            .migrations = migrations(),
-            .migration_table = weave(migration_table),
-            .migration_lock = "",  // BEGIN IMMEDIATE is the lock
-            .catalog = std::string(catalog)};
+    return {
+        .name = "SQLite",
+        .placeholder = sql::Placeholder::question,
+        .vocabulary = vocabulary(),
+        .outbox_queue = queue_texts(Queue::outbox),
+        .inbox_queue = queue_texts(Queue::inbox),
+        .outbox = outbox_texts(),
+        .inbox = inbox_texts(),
+        .pause = {.pause = "INSERT INTO {paused} (topic) VALUES (:topic) ON CONFLICT DO NOTHING"},
+        .health_checks = health_checks(),
+        .now = "SELECT {now}",
+        .words = &words(),
+        .render = [](const sql::Value& value) { return sql::plain_value(value, &micros_of); },
+        .in_array = "{column} IN (SELECT value FROM json_each(:{param}))",
+        .paged = &paged,
+        .schema = schema_files(),
+        .routines = routine_files(),
+        .migration_table = std::string(migration_table),
+        .migration_lock = "",  // BEGIN IMMEDIATE is the lock
+        .catalog = std::string(catalog)};
 }
 
 }  // namespace postroom::sqlite

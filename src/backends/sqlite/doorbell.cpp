@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
-#include <algorithm>
 #include <chrono>
 #include <new>
 
 #include "backends/sqlite/errors.hpp"
+#include "base/sleep.hpp"
 #include "postroom/error.hpp"
 #include "sql/connection.hpp"
 
@@ -15,24 +15,16 @@ namespace postroom::sqlite {
 
 namespace {
 
-using std::chrono::steady_clock;
-
 // A look costs about 70 us, so an idle bell takes less than a hundredth of a core.
 constexpr Duration look_interval = std::chrono::milliseconds{10};
-// Longer waits would leave the range of the clock, and nobody minds a false after a day.
-constexpr Duration wait_max = std::chrono::hours{24};
 
 }  // namespace
 
 bool FileDoorbell::wait(Duration timeout, std::stop_token stop) {
-    const auto deadline = steady_clock::now() + std::clamp(timeout, Duration::zero(), wait_max);
-    while (!changed()) {
-        const auto left = std::chrono::ceil<Duration>(deadline - steady_clock::now());
-        if (left <= Duration::zero()) return false;
-        const Duration pause = version_query_ ? std::min(look_interval, left) : left;
-        if (!sleep(pause, stop)) return false;
-    }
-    return true;
+    if (changed()) return true;
+    // A database without a file is nobody else's to change.
+    const Duration interval = version_query_ ? look_interval : timeout;
+    return base::look_until([this] { return changed(); }, interval, timeout, stop);
 }
 
 bool FileDoorbell::changed() {
@@ -64,12 +56,6 @@ void FileDoorbell::open() {
     if (name != nullptr && *name != '\0')
         version_query_ = std::make_unique<Prepared>(opened, "PRAGMA data_version", true);
     file_ = std::move(file);
-}
-
-bool FileDoorbell::sleep(Duration duration, const std::stop_token& stop) {
-    base::MutexLock lock(mutex_);
-    never_.wait_for(lock, stop, duration, [] { return false; });
-    return !stop.stop_requested();
 }
 
 }  // namespace postroom::sqlite

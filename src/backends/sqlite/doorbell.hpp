@@ -16,7 +16,6 @@
 #include "backends/sqlite/file_watch.hpp"
 #include "backends/sqlite/open_file.hpp"
 #include "backends/sqlite/prepared.hpp"
-#include "base/mutex.hpp"
 #include "postroom/store.hpp"
 
 namespace postroom::sqlite {
@@ -42,8 +41,6 @@ private:
     // True when the version is another than at the last look, or when there was none.
     bool changed();
     void open();
-    // False: `stop` came first.
-    bool sleep(Duration duration, const std::stop_token& stop);
 
     const std::string path_;
     const Forecast forecast_;
@@ -53,10 +50,6 @@ private:
     std::unique_ptr<Prepared> version_query_;  // none for a database without a file
     std::optional<std::int64_t> version_;
     FileWatch watch_;
-
-    // To sleep on; nobody else uses them.
-    base::Mutex mutex_;
-    base::CondVar never_;
 };
 
 }  // namespace postroom::sqlite

@@ -6,8 +6,11 @@
 #include <system_error>
 #include <thread>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "backends/sqlite/errors.hpp"
 #include "backends/sqlite/prepared.hpp"
@@ -28,6 +31,15 @@ void require_file_name(const std::string& path) {
             "file, or use "
             "MemoryStore in tests");
     }
+}
+
+// Messages are nobody else's business: a new file is for its owner alone, and SQLite gives the
+// files beside it the same rights. Whoever shares it changes them, or makes the file beforehand.
+// What goes wrong here SQLite finds again.
+void create_for_owner(const std::string& path) {
+    constexpr int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC;
+    const int descriptor = ::open(path.c_str(), flags, S_IRUSR | S_IWUSR);
+    if (descriptor >= 0) ::close(descriptor);
 }
 
 [[noreturn]] void throw_cannot_open(const std::string& path, sqlite3* connection) {
@@ -93,6 +105,7 @@ bool BusyWait::sleep(int attempts) {
 
 OpenFile open_file(const std::string& path, BusyWait& busy) {
     require_file_name(path);
+    create_for_owner(path);
     constexpr int flags =
         SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
     sqlite3* opened = nullptr;

@@ -8,8 +8,9 @@
 #include <sqlite3.h>
 
 #include "backends/sqlite/errors.hpp"
-#include "backends/sqlite/render.hpp"
 #include "backends/sqlite/row.hpp"
+#include "base/assert.hpp"
+#include "sql/plain_value.hpp"
 
 namespace postroom::sqlite {
 
@@ -80,7 +81,7 @@ struct BindValue {
         return (*this)(std::int64_t{time.time_since_epoch().count()});
     }
     int operator()(sql::IntArray numbers) const {
-        return bind_text(statement, position, json_of(numbers), copy_of_bytes);
+        return bind_text(statement, position, sql::json_of(numbers), copy_of_bytes);
     }
 
     template <class Array>
@@ -107,13 +108,21 @@ private:
     sqlite3_stmt* statement_;
 };
 
+// Since 1970, where julianday('now') counts from noon in 4714 BC.
+std::chrono::milliseconds milliseconds_of(sqlite3* connection) {
+    constexpr std::int64_t epoch = 210'866'760'000'000;
+    sqlite3_vfs* vfs = nullptr;
+    sqlite3_file_control(connection, "main", SQLITE_FCNTL_VFS_POINTER, &vfs);
+    sqlite3_int64 now = 0;
+    POSTROOM_ASSERT(vfs != nullptr && vfs->iVersion >= 2);
+    vfs->xCurrentTimeInt64(vfs, &now);
+    return std::chrono::milliseconds{now - epoch};
+}
+
 }  // namespace
 
 std::int64_t RunClock::now() {
-    if (!now_) {
-        const auto time = std::chrono::system_clock::now().time_since_epoch();
-        now_ = Duration{std::chrono::floor<std::chrono::milliseconds>(time)}.count();
-    }
+    if (!now_) now_ = Duration{milliseconds_of(connection_)}.count();
     return *now_;
 }
 

@@ -18,13 +18,17 @@ struct sqlite3_stmt;
 
 namespace postroom::sqlite {
 
-// RunClock: the one time of several statements.
+// RunClock: the one time of several statements, by the clock that SQL itself goes by.
 class RunClock {
 public:
+    // `connection` must outlive it.
+    explicit RunClock(sqlite3* connection) : connection_(connection) {}
+
     // Microseconds since 1970, in whole milliseconds, of the first call.
     std::int64_t now();
 
 private:
+    sqlite3* const connection_;
     std::optional<std::int64_t> now_;
 };
 
@@ -42,10 +46,10 @@ public:
     void run(const sql::Statement& statement, const sql::Params& params, RunClock& clock,
              std::size_t call, const sql::OnRow& on_row);
 
-    // The same for a block of rows (row_block.hpp) of `one`; each second call is the question.
+    // Runs a block of rows (row_block.hpp) of `one`; each second call is the question.
     void run_block(const sql::Statement& one, std::span<const sql::Call> calls);
 
-    // The same with values by position.
+    // Runs it with values by position and visits its rows.
     void run(const std::vector<SqlValue>& values,
              const std::function<void(const sql::Row&)>& on_row);
 

@@ -1,7 +1,5 @@
 #include "backends/sqlite/row.hpp"
 
-#include <algorithm>
-
 #include <sqlite3.h>
 
 namespace postroom::sqlite {
@@ -30,15 +28,6 @@ std::string_view StatementRow::blob(int column) const {
     if (bytes == nullptr) return {};
     return {static_cast<const char*>(bytes),
             static_cast<std::size_t>(sqlite3_column_bytes(statement_, column))};
-}
-
-Uuid StatementRow::uuid(int column) const {
-    const std::string_view bytes = blob(column);
-    Uuid uuid;
-    if (bytes.size() != uuid.bytes.size()) return Uuid::parse(bytes).value_or(Uuid{});
-    std::transform(bytes.begin(), bytes.end(), uuid.bytes.begin(),
-                   [](char byte) { return static_cast<std::uint8_t>(byte); });
-    return uuid;
 }
 
 Instant StatementRow::time(int column) const { return Instant{Duration{integer(column)}}; }

@@ -15,7 +15,6 @@ public:
     std::int64_t integer(int column) const override;
     std::string_view text(int column) const override;
     std::string_view blob(int column) const override;
-    Uuid uuid(int column) const override;
     Instant time(int column) const override;
 
 private:

@@ -27,23 +27,20 @@ void append_shifted(std::string& out, std::string_view values, std::size_t shift
 }  // namespace
 
 bool begins_block(std::span<const sql::Call> calls) {
-    if (calls.size() < 2 * block_rows || !calls[0].statement->sql.ends_with(row_mark) ||
-        calls[1].statement->sql != row_question)
-        return false;
+    if (calls.size() < 2 * block_rows || calls[0].statement->row_size == 0) return false;
+    const sql::Statement& question = *calls[1].statement;
+    if (!question.traits.numbers_rows || question.row_size > 0) return false;
     for (std::size_t i = 2; i < 2 * block_rows; ++i) {
         if (calls[i].statement != calls[i % 2].statement) return false;
     }
     return true;
 }
 
-std::string block_text(const std::string& sql, std::size_t parameters) {
-    const std::size_t begin = sql.find(row_mark);
-    const std::string_view values =
-        std::string_view(sql).substr(begin, sql.size() - begin - row_mark.size());
-    std::string out = sql.substr(0, begin);
+std::string block_text(const sql::Statement& statement) {
+    std::string out = statement.sql.substr(0, statement.row_at);
     for (std::size_t i = 0; i < block_rows; ++i) {
         if (i > 0) out += ',';
-        append_shifted(out, values.substr(row_mark.size()), i * parameters);
+        append_shifted(out, statement.row(), i * statement.names.size());
     }
     return out;
 }

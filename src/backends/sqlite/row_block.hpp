@@ -1,10 +1,10 @@
 // Blocks of rows: several inserts of one row each as one statement.
 //
 // Half of what an insert costs does not depend on how many rows it writes: opening the table and
-// its indexes, reading and writing the number given last. A text that may be run in blocks has its
-// row of values between two marks, and the statement that asks for the number of the new row
-// follows it:
-//     INSERT INTO {live} (...) VALUES /*row*/(:nonce, ...)/*row*/
+// its indexes, reading and writing the number given last. A text that may be run in blocks ends
+// with its row of values, and the statement that asks for the number of the new row follows it
+// (Traits::numbers_rows):
+//     INSERT INTO {live} (...) VALUES {rows}
 //     SELECT last_insert_rowid(), 0
 // The rows of one statement are numbered without a gap.
 #pragma once
@@ -20,15 +20,13 @@
 namespace postroom::sqlite {
 
 inline constexpr std::size_t block_rows = 16;
-inline constexpr std::string_view row_mark = "/*row*/";
-inline constexpr std::string_view row_question = "SELECT last_insert_rowid(), 0";
 
 // True when `calls` begin with a block of such inserts, each with its question.
 bool begins_block(std::span<const sql::Call> calls);
 
-// The text of a block, made from that of one row with `parameters` parameters. Those of the row i
-// stand behind those of the row i - 1.
-std::string block_text(const std::string& sql, std::size_t parameters);
+// The text of a block, made from that of one row. The parameters of the row i stand behind those of
+// the row i - 1.
+std::string block_text(const sql::Statement& statement);
 
 // What the question would have yielded.
 class NumberRow final : public sql::Row {

@@ -1,11 +1,11 @@
 #include "postroom/backend/sqlite.hpp"
 
 #include <stdexcept>
-#include <string_view>
 
 #include "backends/sqlite/dialect.hpp"
 #include "backends/sqlite/doorbell.hpp"
 #include "backends/sqlite/driver.hpp"
+#include "backends/sqlite/file_url.hpp"
 #include "postroom/error.hpp"
 #include "sql/backend.hpp"
 
@@ -25,26 +25,6 @@ sql::Backend make_backend(const std::string& path, const OpenOptions& options) {
                 return std::make_unique<FileDoorbell>(path, std::move(forecast));
             },
             .group_commit = true};
-}
-
-// "sqlite:shop.db" and "sqlite:/var/lib/shop.db"; with an authority part, which must be empty,
-// "sqlite:///var/lib/shop.db".
-std::string path_of(const std::string& url) {
-    constexpr std::string_view scheme = "sqlite:";
-    std::string_view rest = url;
-    if (!rest.starts_with(scheme))
-        throw std::invalid_argument("url: does not begin with 'sqlite:'");
-    rest.remove_prefix(scheme.size());
-    if (rest.starts_with("//")) {
-        rest.remove_prefix(2);
-        if (!rest.starts_with("/")) {
-            throw std::invalid_argument(
-                "url: a file has no host; write sqlite:shop.db for a relative path, "
-                "sqlite:///var/shop.db for an "
-                "absolute one");
-        }
-    }
-    return std::string(rest);
 }
 
 }  // namespace
@@ -75,9 +55,9 @@ sqlite3* handle(Transaction& tx) {
     return driver->handle();
 }
 
-std::unique_ptr<TxContext> borrow(sqlite3* connection) {
+std::unique_ptr<TxContext> borrow(sqlite3* connection, BorrowOptions options) {
     if (connection == nullptr) throw std::invalid_argument("connection: null");
-    return sql::make_borrowed(std::make_unique<Driver>(connection));
+    return sql::make_borrowed(std::make_unique<Driver>(connection, options));
 }
 
 }  // namespace postroom::sqlite

@@ -1,17 +1,20 @@
 #include "backends/sqlite/steps.hpp"
 
-#include "backends/sqlite/fragments.hpp"
-
 namespace postroom::sqlite {
 
-std::size_t Steps::add(std::string_view text) { return add(text, {}, false); }
+std::size_t Steps::add(std::string_view text) { return add(text, {}, {}); }
 
 std::size_t Steps::add_unless(std::size_t done, std::string_view text) {
-    return add(text, {done}, true);
+    return add(text, {done}, {.back = {}, .if_changed = true});
 }
 
 std::size_t Steps::add_after(const std::vector<std::size_t>& causes, std::string_view text) {
-    return add(text, causes, false);
+    return add(text, causes, {});
+}
+
+std::size_t Steps::add_up_to(std::string_view ceiling, const std::vector<std::size_t>& others,
+                             std::string_view text) {
+    return add(text, others, {.back = {}, .ceiling = std::string(ceiling)});
 }
 
 sql::UnitText Steps::unit(bool separate) const {
@@ -19,11 +22,10 @@ sql::UnitText Steps::unit(bool separate) const {
 }
 
 std::size_t Steps::add(std::string_view text, const std::vector<std::size_t>& others,
-                       bool if_changed) {
+                       sql::Skip skip) {
     const std::size_t at = statements_.size();
-    sql::Skip skip{.back = {}, .if_changed = if_changed};
     for (const std::size_t other : others) skip.back.push_back(at - other);
-    statements_.push_back(weave(text));
+    statements_.emplace_back(text);
     skips_.push_back(std::move(skip));
     return at;
 }
