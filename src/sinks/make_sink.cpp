@@ -64,6 +64,7 @@ std::string masked(const SinkSetting& setting, std::string_view value) {
 }
 
 BatchHandler handler_of(std::shared_ptr<Sink> sink) {
+    if (sink == nullptr) throw std::invalid_argument("sink: must not be null");
     return [sink = std::move(sink)](std::span<const Message> messages, HandlerContext& context) {
         return sink->send(messages, context.stop());
     };

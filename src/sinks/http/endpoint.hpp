@@ -6,10 +6,10 @@
 #include <string>
 #include <utility>
 
+#include "queue/suspects.hpp"
 #include "sinks/http/address_guard.hpp"
 #include "sinks/http/options.hpp"
 #include "sinks/http/request.hpp"
-#include "sinks/http/suspects.hpp"
 
 namespace postroom::sink_http {
 

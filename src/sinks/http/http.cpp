@@ -34,6 +34,13 @@ public:
 
     std::string destination() const override { return endpoint_.options.origin; }
 
+    bool probe() override {
+        const std::unique_ptr<Lane> lane = take_lane();
+        if (const std::optional<std::string> why = lane->why_unreachable())
+            throw DestinationDown(fmt::format("{}: {}", endpoint_.options.origin, *why));
+        return true;
+    }
+
     void close() override {
         closed_ = true;
         const base::MutexLock lock(mutex_);

@@ -8,6 +8,8 @@
 #include <sys/socket.h>
 
 #include "base/assert.hpp"
+#include "base/printable.hpp"
+#include "sinks/http/secrets.hpp"
 
 namespace postroom::sink_http {
 
@@ -26,6 +28,12 @@ void start_libcurl_once() {
 
 long in_milliseconds(Duration duration) {
     return static_cast<long>(std::chrono::ceil<milliseconds>(duration).count());
+}
+
+std::string in_one_line(std::string text) {
+    std::ranges::replace_if(
+        text, [](char c) { return c == '\n' || c == '\r' || c == '\t'; }, ' ');
+    return text;
 }
 
 template <class Value>
@@ -56,12 +64,15 @@ struct Lane::Transfer {
         return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
     }
 
-    // The answer's body is read, so that the connection can be used again, and dropped.
-    static std::size_t count_bytes(char* /*bytes*/, std::size_t size, std::size_t count,
-                                   void* self) noexcept {
+    // The answer's body is read, so that the connection can be used again; its beginning is kept.
+    static std::size_t take_bytes(char* bytes, std::size_t size, std::size_t count,
+                                  void* self) noexcept {
         Transfer& transfer = *static_cast<Transfer*>(self);
-        transfer.received += size * count;
-        return transfer.received > response_bytes_max ? 0 : size * count;
+        const std::size_t length = size * count;
+        const std::size_t room = transfer.excerpt_bytes_max - transfer.excerpt.size();
+        transfer.excerpt.append(bytes, std::min(length, room));
+        transfer.received += length;
+        return transfer.received > response_bytes_max ? 0 : length;
     }
 
     void add_line(const std::string& line) {
@@ -83,6 +94,9 @@ struct Lane::Transfer {
         index = position;
         request = std::move(made);
         received = 0;
+        excerpt.clear();
+        excerpt_bytes_max = options.excerpt_bytes_max;
+        excerpt.reserve(excerpt_bytes_max);
         refused.reset();
         add_headers();
         curl_easy_reset(easy.get());
@@ -97,10 +111,10 @@ struct Lane::Transfer {
         set(handle, CURLOPT_PROTOCOLS_STR, "http,https");
         set(handle, CURLOPT_NOSIGNAL, 1L);
         set(handle, CURLOPT_FOLLOWLOCATION, 0L);
-        // A proxy of the environment would connect for us, where the guard cannot see it.
-        set(handle, CURLOPT_PROXY, "");
-        set(handle, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
-        if (!options.ca_file.empty()) set(handle, CURLOPT_CAINFO, options.ca_file.c_str());
+        // A proxy connects for us, where the guard cannot see it: never one of the environment.
+        set(handle, CURLOPT_PROXY, options.proxy.c_str());
+        set(handle, CURLOPT_NOPROXY, "");
+        set_tls(options);
         set(handle, CURLOPT_TIMEOUT_MS, in_milliseconds(options.timeout));
         set(handle, CURLOPT_CONNECTTIMEOUT_MS, in_milliseconds(options.connect_timeout));
         set(handle, CURLOPT_USERAGENT, "postroom");
@@ -109,8 +123,17 @@ struct Lane::Transfer {
         set(handle, CURLOPT_POSTFIELDS, request.body.data());
         set(handle, CURLOPT_OPENSOCKETFUNCTION, &Transfer::open_socket);
         set(handle, CURLOPT_OPENSOCKETDATA, this);
-        set(handle, CURLOPT_WRITEFUNCTION, &Transfer::count_bytes);
+        set(handle, CURLOPT_WRITEFUNCTION, &Transfer::take_bytes);
         set(handle, CURLOPT_WRITEDATA, this);
+    }
+
+    void set_tls(const HttpOptions& options) {
+        CURL* const handle = easy.get();
+        set(handle, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
+        if (!options.ca_file.empty()) set(handle, CURLOPT_CAINFO, options.ca_file.c_str());
+        if (options.certificate_file.empty()) return;
+        set(handle, CURLOPT_SSLCERT, options.certificate_file.c_str());
+        set(handle, CURLOPT_SSLKEY, options.key_file.c_str());
     }
 
     const std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> easy;
@@ -119,9 +142,39 @@ struct Lane::Transfer {
     std::size_t index = 0;
     Request request{};
     std::size_t received = 0;
+    std::string excerpt{};
+    std::size_t excerpt_bytes_max = 0;
     std::optional<Address> refused{};
     SteadyClock::time_point begun{};
 };
+
+bool is_of_the_request(CURLcode code) {
+    switch (code) {
+        case CURLE_URL_MALFORMAT:
+        case CURLE_READ_ERROR:
+        case CURLE_BAD_FUNCTION_ARGUMENT:
+        case CURLE_SEND_FAIL_REWIND:
+            return true;
+        default:
+            return false;
+    }
+}
+
+bool is_of_a_connection(CURLcode code) {
+    switch (code) {
+        case CURLE_HTTP2:
+        case CURLE_HTTP2_STREAM:
+        case CURLE_PARTIAL_FILE:
+        case CURLE_WRITE_ERROR:
+        case CURLE_GOT_NOTHING:
+        case CURLE_SEND_ERROR:
+        case CURLE_RECV_ERROR:
+        case CURLE_BAD_CONTENT_ENCODING:
+            return true;
+        default:
+            return false;
+    }
+}
 
 Lane::Lane(const LaneContext& context)
     : context_(context), multi_((start_libcurl_once(), curl_multi_init()), &curl_multi_cleanup) {
@@ -176,6 +229,15 @@ std::vector<Reply> Lane::run(std::size_t count, const Script& script, const std:
     return replies;
 }
 
+std::optional<std::string> Lane::why_unreachable() {
+    const std::unique_ptr<Transfer> transfer = idle_transfer();
+    transfer->prepare(context_.options, 0, {});
+    set(transfer->easy.get(), CURLOPT_CONNECT_ONLY, 1L);
+    const CURLcode code = curl_easy_perform(transfer->easy.get());
+    if (code == CURLE_OK) return std::nullopt;
+    return fault_of(*transfer, code).why;
+}
+
 void Lane::collect(std::vector<Reply>& replies, const Script& script) {
     int left = 0;
     while (const CURLMsg* message = curl_multi_info_read(multi_.get(), &left)) {
@@ -212,7 +274,9 @@ Reply Lane::reply_of(const Transfer& transfer, CURLcode code) const {
         code == CURLE_OK || (code == CURLE_WRITE_ERROR && transfer.received > response_bytes_max);
     if (!answered || status == 0) return fault_of(transfer, code);
     context_.last_answer = SteadyClock::now().time_since_epoch().count();
-    Reply reply{.status = status, .begun = transfer.begun};
+    Reply reply{.status = status,
+                .excerpt = base::printable(in_one_line(excerpt_of(transfer))),
+                .begun = transfer.begun};
     curl_off_t seconds = 0;
     if (curl_easy_getinfo(transfer.easy.get(), CURLINFO_RETRY_AFTER, &seconds) == CURLE_OK &&
         seconds > 0)
@@ -222,12 +286,22 @@ Reply Lane::reply_of(const Transfer& transfer, CURLcode code) const {
     return reply;
 }
 
+// A gateway may answer with what it was sent, headers included.
+std::string Lane::excerpt_of(const Transfer& transfer) const {
+    if (transfer.excerpt.empty()) return {};
+    return without_secrets(transfer.excerpt, secrets_of(context_.options, transfer.request),
+                           transfer.received > transfer.excerpt.size());
+}
+
 Reply Lane::fault_of(const Transfer& transfer, CURLcode code) const {
     Reply reply{
         .fault = Reply::Fault::down, .why = curl_easy_strerror(code), .begun = transfer.begun};
     curl_off_t connected = 0;
     curl_easy_getinfo(transfer.easy.get(), CURLINFO_PRETRANSFER_TIME_T, &connected);
-    if (code == CURLE_COULDNT_CONNECT && transfer.refused) {
+    if (is_of_the_request(code)) {
+        reply.fault = Reply::Fault::local;
+        reply.why = fmt::format("the request cannot be sent ({})", curl_easy_strerror(code));
+    } else if (code == CURLE_COULDNT_CONNECT && transfer.refused) {
         reply.why = fmt::format("{} is not a public address; see allow_networks",
                                 to_string(*transfer.refused));
     } else if (code == CURLE_OPERATION_TIMEDOUT && connected > 0) {
@@ -240,7 +314,7 @@ Reply Lane::fault_of(const Transfer& transfer, CURLcode code) const {
                code == CURLE_UNSUPPORTED_PROTOCOL) {
         reply.fault = Reply::Fault::broken;
         reply.why = "the answer is not HTTP";
-    } else if (connected > 0) {
+    } else if (connected > 0 && is_of_a_connection(code)) {
         reply.fault = Reply::Fault::lost;
         reply.why = fmt::format("the connection broke ({})", curl_easy_strerror(code));
     }

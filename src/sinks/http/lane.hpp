@@ -27,6 +27,15 @@ struct LaneContext {
     std::atomic<std::chrono::steady_clock::rep>& last_answer;
 };
 
+// Whether an error of libcurl is about the request itself: it never left, and others are no worse
+// for it. Only what is known to be so is: all others, those of newer versions too, are faults of
+// the destination or of this machine, and messages do not die of them.
+bool is_of_the_request(CURLcode code);
+
+// Whether it tells of a connection that ended over a request or its answer. Either side may be to
+// blame, unlike for want of memory, say.
+bool is_of_a_connection(CURLcode code);
+
 // Thread safety: one thread at a time.
 class Lane {
 public:
@@ -48,6 +57,9 @@ public:
     // before it is sent. Returns their replies in order; those not sent have the fault `stopped`.
     std::vector<Reply> run(std::size_t count, const Script& script, const std::stop_token& stop);
 
+    // Connects, with TLS, and sends nothing. nullopt: that works.
+    std::optional<std::string> why_unreachable();
+
 private:
     struct Transfer;
 
@@ -56,6 +68,7 @@ private:
     void collect(std::vector<Reply>& replies, const Script& script);
     void give_up(std::vector<Reply>& replies, const Script& script);
     Reply reply_of(const Transfer& transfer, CURLcode code) const;
+    std::string excerpt_of(const Transfer& transfer) const;
     Reply fault_of(const Transfer& transfer, CURLcode code) const;
 
     const LaneContext context_;

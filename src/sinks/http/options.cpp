@@ -2,10 +2,15 @@
 
 #include <algorithm>
 #include <memory>
+#include <sstream>
+#include <utility>
 
 #include <curl/curl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include "base/loopback.hpp"
+#include "sinks/http/header_names.hpp"
 #include "sinks/http/visible.hpp"
 
 namespace postroom::sink_http {
@@ -46,8 +51,55 @@ void read_url(const SinkSettings& settings, HttpOptions& options) {
         settings.refuse("url", fmt::format("names {}, which is not a public address; put it into "
                                            "'allow_networks' if that is meant",
                                            to_string(*address)));
+    if (scheme == "http" && !base::is_loopback(host) && !settings.flag("allow_plaintext"))
+        settings.refuse("url",
+                        "must begin with https:// when the host is not this machine; "
+                        "'allow_plaintext' lets messages and credentials go unprotected");
     options.origin = fmt::format("{}://{}:{}", scheme, host,
                                  part_of(url.get(), CURLUPART_PORT, CURLU_DEFAULT_PORT));
+}
+
+void read_proxy(const SinkSettings& settings, HttpOptions& options) {
+    options.proxy = settings.text("proxy");
+    if (options.proxy.empty()) return;
+    const CurlUrl url(curl_url(), &curl_url_cleanup);
+    const bool is_url =
+        is_visible_ascii(options.proxy) &&
+        curl_url_set(url.get(), CURLUPART_URL, options.proxy.c_str(), 0) == CURLUE_OK;
+    const std::string scheme = is_url ? part_of(url.get(), CURLUPART_SCHEME) : "";
+    if (scheme != "http" && scheme != "https")
+        settings.refuse("proxy", "must be a URL, such as http://proxy.example:3128");
+}
+
+// One "Name: value" a line.
+void read_headers(const SinkSettings& settings, HttpOptions& options) {
+    std::istringstream lines(settings.text("headers"));
+    for (std::string line; std::getline(lines, line);) {
+        const std::string_view trimmed = without_spaces(line);
+        if (trimmed.empty()) continue;
+        const std::size_t colon = trimmed.find(':');
+        const std::string_view name = trimmed.substr(0, colon);
+        const std::string_view value =
+            colon == std::string_view::npos ? "" : without_spaces(trimmed.substr(colon + 1));
+        if (!is_token(name) || value.empty() || !is_header_value(value))
+            settings.refuse("headers", "must have lines such as 'X-Api-Key: value', in ASCII");
+        if (is_reserved(name))
+            settings.refuse("headers", fmt::format("cannot set {}, which the sink sets", name));
+        options.headers.push_back({.name = std::string(name), .value = std::string(value)});
+    }
+}
+
+void read_certificate(const SinkSettings& settings, HttpOptions& options) {
+    options.certificate_file = settings.text("client_certificate");
+    options.key_file = settings.text("client_key");
+    if (options.certificate_file.empty() && !options.key_file.empty())
+        settings.refuse("client_key", "must have its 'client_certificate'");
+    if (options.key_file.empty()) options.key_file = options.certificate_file;
+    for (const auto& [name, path] : {std::pair{"client_certificate", options.certificate_file},
+                                     std::pair{"client_key", options.key_file}}) {
+        if (!path.empty() && ::access(path.c_str(), R_OK) != 0)
+            settings.refuse(name, "must name a file that can be read");
+    }
 }
 
 void read_networks(const SinkSettings& settings, HttpOptions& options) {
@@ -72,7 +124,7 @@ Format format_from(const std::string& text) {
 std::vector<SinkSetting> described_settings() {
     return {
         {.name = "url",
-         .what = "Where messages are posted to; https:// or http://.",
+         .what = "Where messages are posted to: https://, or http:// on this machine.",
          .kind = SettingKind::url,
          .required = true},
         {.name = "format",
@@ -90,6 +142,9 @@ std::vector<SinkSetting> described_settings() {
          .secret = true},
         {.name = "authorization",
          .what = "The value of the Authorization header, such as Bearer and a token.",
+         .secret = true},
+        {.name = "headers",
+         .what = "Headers of every request, one 'Name: value' a line.",
          .secret = true},
         {.name = "timeout",
          .what = "For one request, until its answer.",
@@ -125,6 +180,25 @@ std::vector<SinkSetting> described_settings() {
         {.name = "ca_file",
          .what = "Certificates to trust instead of the system's, in PEM.",
          .kind = SettingKind::path},
+        {.name = "client_certificate",
+         .what = "Our own certificate for servers that ask for one (mTLS), in PEM.",
+         .kind = SettingKind::path},
+        {.name = "client_key",
+         .what = "The key of client_certificate, in PEM; empty: it stands in the same file.",
+         .kind = SettingKind::path},
+        {.name = "proxy",
+         .what = "A proxy to send through, such as http://proxy.example:3128. Its own address must "
+                 "be public or in allow_networks; where it connects to is its own choice.",
+         .kind = SettingKind::url},
+        {.name = "excerpt_bytes_max",
+         .what = "How much of an answer that is not 2xx is told in the error; 0: nothing.",
+         .kind = SettingKind::count,
+         .default_value = "500",
+         .most = 4000},
+        {.name = "allow_plaintext",
+         .what = "Whether http:// may be used to another machine.",
+         .kind = SettingKind::flag,
+         .default_value = "false"},
         {.name = "allow_networks",
          .what = "Addresses and networks that are not public and may be sent to all the same, "
                  "such as 127.0.0.1 or 10.0.0.0/8.",
@@ -142,7 +216,7 @@ HttpOptions read_options(const SinkSettings& settings) {
         settings.refuse("source", "must be a URI reference: visible ASCII characters only");
     options.signing_keys = settings.list("signing_keys");
     options.authorization = settings.text("authorization");
-    if (!std::ranges::all_of(options.authorization, [](char c) { return c >= ' ' && c <= '~'; }))
+    if (!is_header_value(options.authorization))
         settings.refuse("authorization", "must hold visible ASCII characters and spaces only");
     options.timeout = settings.duration("timeout");
     options.connect_timeout = settings.duration("connect_timeout");
@@ -150,6 +224,10 @@ HttpOptions read_options(const SinkSettings& settings) {
     options.concurrency = static_cast<std::size_t>(settings.count("concurrency"));
     options.unanswered_max = settings.count("unanswered_max");
     options.ca_file = settings.text("ca_file");
+    options.excerpt_bytes_max = settings.count("excerpt_bytes_max");
+    read_headers(settings, options);
+    read_certificate(settings, options);
+    read_proxy(settings, options);
     return options;
 }
 

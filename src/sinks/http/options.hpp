@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "postroom/sink.hpp"
+#include "postroom/webhooks.hpp"
 #include "sinks/http/address_guard.hpp"
 
 namespace postroom::sink_http {
@@ -24,12 +25,17 @@ struct HttpOptions {
     std::string source{};
     std::vector<std::string> signing_keys{};
     std::string authorization{};
+    std::vector<webhooks::Header> headers{};  // of every request
+    std::string proxy{};                      // empty: none
     Duration timeout{};
     Duration connect_timeout{};
     Duration retry_after_max{};
     std::size_t concurrency = 1;
     std::uint64_t unanswered_max = 0;
     std::string ca_file{};
+    std::string certificate_file{};  // of ours, with key_file; empty: none
+    std::string key_file{};
+    std::size_t excerpt_bytes_max = 0;
     std::vector<Network> allowed_networks{};
 };
 

@@ -1,7 +1,6 @@
 #include "sinks/http/request.hpp"
 
 #include <algorithm>
-#include <array>
 #include <stdexcept>
 #include <string_view>
 
@@ -13,7 +12,7 @@
 #include "base/utf8.hpp"
 #include "postroom/handler.hpp"
 #include "queue/message_json.hpp"
-#include "sinks/http/visible.hpp"
+#include "sinks/http/header_names.hpp"
 
 namespace postroom::sink_http {
 
@@ -40,38 +39,30 @@ std::string percent_encoded(std::string_view text, std::string_view also) {
     return out;
 }
 
-bool is_token(std::string_view name) {
-    constexpr std::string_view separators = "()<>@,;:\\\"/[]?={}";
-    return !name.empty() && is_visible_ascii(name) &&
-           name.find_first_of(separators) == std::string_view::npos;
-}
-
-std::string lower(std::string_view text) {
-    std::string out(text);
-    std::ranges::transform(out, out.begin(), [](char c) {
-        return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
+bool is_among(const std::vector<webhooks::Header>& headers, std::string_view name) {
+    return std::ranges::any_of(headers, [low = lower(name)](const webhooks::Header& header) {
+        return lower(header.name) == low;
     });
-    return out;
 }
 
-// Those that say how the message is carried, and those of our own: a message cannot set them.
-bool is_reserved(std::string_view name) {
-    static constexpr std::array names = {
-        "authorization", "connection", "cookie",   "expect",  "host",
-        "keep-alive",    "te",         "trailer",  "upgrade", "transfer-encoding",
-        "user-agent",    "accept",     "forwarded"};
-    static constexpr std::array prefixes = {"ce-",    "webhook-",     "content-",
-                                            "proxy-", "x-forwarded-", "postroom-"};
-    const std::string low = lower(name);
-    return std::ranges::find(names, low) != names.end() ||
-           std::ranges::any_of(prefixes, [&low](const char* p) { return low.starts_with(p); });
+// The client library refuses more than a megabyte, bodies that travel with them included; servers
+// take far less.
+void require_fits(const std::vector<webhooks::Header>& headers) {
+    constexpr std::size_t header_bytes_max = std::size_t{512} * 1024;
+    std::size_t bytes = 0;
+    for (const webhooks::Header& header : headers)
+        bytes += header.name.size() + header.value.size() + std::string_view(": \r\n").size();
+    if (bytes > header_bytes_max)
+        throw PermanentFailure(fmt::format(
+            "its headers take {} bytes, and a request has {} at most", bytes, header_bytes_max));
 }
 
-void add_message_headers(Request& request, const Message& message) {
+void add_message_headers(Request& request, const Message& message,
+                         const std::vector<webhooks::Header>& configured) {
     for (const auto& [name, value] : message.headers) {
         if (!is_token(name))
             throw PermanentFailure("a header of the message has a name that HTTP cannot carry");
-        if (!is_reserved(name))
+        if (!is_reserved(name) && !is_among(configured, name))
             request.headers.push_back({.name = name, .value = percent_encoded(value, "")});
     }
 }
@@ -116,7 +107,7 @@ std::string structured_body(const Message& message, const std::string& source) {
     for (const Attribute& attribute : attributes) {
         base::append_json_string(body, attribute.name);
         body += ':';
-        base::append_json_string(body, base::sanitize_utf8(attribute.value));
+        base::append_json_string(body, attribute.value);
         body += ',';
     }
     return body + data_member(message) + '}';
@@ -125,7 +116,10 @@ std::string structured_body(const Message& message, const std::string& source) {
 }  // namespace
 
 RequestMaker::RequestMaker(const HttpOptions& options)
-    : format_(options.format), source_(options.source), authorization_(options.authorization) {
+    : format_(options.format),
+      source_(options.source),
+      authorization_(options.authorization),
+      headers_(options.headers) {
     if (!options.signing_keys.empty()) scheme_.emplace(keys_of(options.signing_keys));
 }
 
@@ -145,7 +139,9 @@ Request RequestMaker::make(const Message& message) const {
         request.headers.push_back(
             {.name = "webhook-id", .value = percent_encoded(message.message_id.str(), " \"%")});
     }
-    add_message_headers(request, message);
+    request.headers.insert(request.headers.end(), headers_.begin(), headers_.end());
+    add_message_headers(request, message, headers_);
+    require_fits(request.headers);
     return request;
 }
 
@@ -154,7 +150,7 @@ void RequestMaker::add_body(Request& request, const Message& message) const {
         request.headers.push_back({.name = std::move(name), .value = std::move(value)});
     };
     if (format_ == Format::structured) {
-        add("content-type", "application/cloudevents+json; charset=UTF-8");
+        add("content-type", "application/cloudevents+json");
         request.body = structured_body(message, source_);
         return;
     }

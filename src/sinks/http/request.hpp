@@ -32,6 +32,7 @@ private:
     const Format format_;
     const std::string source_;
     const std::string authorization_;
+    const std::vector<webhooks::Header> headers_;
     std::optional<webhooks::StandardWebhooks> scheme_;
 };
 

@@ -55,6 +55,7 @@ std::string text_of(const Reply& reply, const std::string& origin) {
     std::string text = fmt::format("{} answered {}", origin, reply.status);
     if (reply.status >= 300 && reply.status < 400) text += "; redirects are not followed";
     if (is_misconfigured(reply.status)) text += "; are 'url' and 'authorization' right?";
+    if (!reply.excerpt.empty()) text += fmt::format(": {}", reply.excerpt);
     return text;
 }
 
@@ -74,6 +75,7 @@ Verdict verdict_of(const Reply& reply, const std::string& origin) {
         case Reply::Fault::lost:
         case Reply::Fault::no_reply:
         case Reply::Fault::broken:
+        case Reply::Fault::local:
             break;
     }
     return Verdict::retry(text_of(reply, origin));

@@ -18,11 +18,13 @@ struct Reply {
         no_reply,  // connected, sent, and the time was up
         stopped,   // given up because the sink was asked to stop
         broken,    // what came was no HTTP
+        local,     // never sent: this side could not make a request of the message
     };
     Fault fault = Fault::none;
     long status = 0;
     std::optional<Duration> retry_after{};
     std::string why{};             // without the URL, which may hold a secret
+    std::string excerpt{};         // how the answer begins, harmless to show
     bool others_answered = false;  // no_reply: the destination answered others meanwhile
     std::chrono::steady_clock::time_point begun{};
     std::chrono::steady_clock::time_point ended{};

@@ -112,20 +112,12 @@ Verdict WaveRun::judge_in_doubt(const Message& message, const Reply& reply) {
     const std::string why = text_of(reply, endpoint_.options.origin);
     const Suspects::Finding finding =
         endpoint_.suspects.unanswered(message.message_id.str(), SteadyClock::now());
-    switch (finding.blame) {
-        case Blame::destination: {
-            // Silence proves nothing: the destination may have died after it served the others.
-            const bool lives = reply.fault != Reply::Fault::no_reply && last_served_ &&
-                               *last_served_ > reply.begun;
-            return lives ? spared(Verdict::down(why)) : Verdict::down(why);
-        }
-        case Blame::unclear:
-            return {.outcome = Outcome::release, .error = why, .delay = finding.pause};
-        case Blame::message:
-            break;
-    }
-    return Verdict::retry(why + ", again; other messages are answered, or this one is alone",
-                          reply.retry_after);
+    Verdict verdict = verdict_of(finding, why);
+    if (finding.blame == Blame::message) verdict.delay = reply.retry_after;
+    // Silence proves nothing: the destination may have died after it served the others.
+    const bool lives =
+        reply.fault != Reply::Fault::no_reply && last_served_ && *last_served_ > reply.begun;
+    return lives && verdict.destination_down ? spared(std::move(verdict)) : verdict;
 }
 
 }  // namespace postroom::sink_http

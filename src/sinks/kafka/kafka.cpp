@@ -13,12 +13,16 @@ namespace postroom::sink_kafka {
 
 namespace {
 
+// How many times in a row a message may remain unanswered, while no other message shows that the
+// cluster works, until that costs it attempts.
+constexpr std::uint64_t unanswered_max = 20;
+
 class KafkaSink final : public Sink {
 public:
     // The first producer is made at once, so that settings which the library refuses are known.
     explicit KafkaSink(KafkaOptions options) : options_(std::move(options)) {
         const base::MutexLock lock(mutex_);
-        producers_.push_back(std::make_unique<Producer>(options_));
+        producers_.push_back(std::make_unique<Producer>(options_, suspects_));
     }
 
     std::vector<Verdict> send(std::span<const Message> messages, std::stop_token stop) override {
@@ -36,6 +40,11 @@ public:
 
     std::string destination() const override { return options_.origin(); }
 
+    bool probe() override {
+        Producer(options_, suspects_).probe();
+        return true;
+    }
+
     void close() override {
         closed_ = true;
         const base::MutexLock lock(mutex_);
@@ -45,13 +54,14 @@ public:
 private:
     std::unique_ptr<Producer> take_producer() {
         const base::MutexLock lock(mutex_);
-        if (producers_.empty()) return std::make_unique<Producer>(options_);
+        if (producers_.empty()) return std::make_unique<Producer>(options_, suspects_);
         std::unique_ptr<Producer> producer = std::move(producers_.back());
         producers_.pop_back();
         return producer;
     }
 
     const KafkaOptions options_;
+    Suspects suspects_{unanswered_max};
     std::atomic<bool> closed_{false};
     base::Mutex mutex_;
     std::vector<std::unique_ptr<Producer>> producers_ POSTROOM_GUARDED_BY(mutex_);  // not in use

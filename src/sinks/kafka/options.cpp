@@ -6,13 +6,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/loopback.hpp"
+
 namespace postroom::sink_kafka {
 
 namespace {
 
-bool is_loopback(std::string_view broker) {
-    const std::string_view host = broker.substr(0, broker.rfind(':'));
-    return host == "localhost" || host == "[::1]" || host.starts_with("127.");
+bool is_here(const std::string& broker) {
+    return base::is_loopback(broker.substr(0, broker.rfind(':')));
 }
 
 // Host and port, and nothing that could hide a user name or another list.
@@ -28,14 +29,14 @@ void read_brokers(const SinkSettings& settings, KafkaOptions& options) {
     if (brokers.empty() || !std::ranges::all_of(brokers, is_broker))
         settings.refuse("brokers", "must be host:port, or several of them");
     options.brokers = fmt::format("{}", fmt::join(brokers, ","));
-    const bool tls = settings.flag("tls");
-    if (!tls && !std::ranges::all_of(brokers, is_loopback) && !settings.flag("allow_plaintext"))
+    options.tls = settings.flag("tls");
+    if (!options.tls && !std::ranges::all_of(brokers, is_here) && !settings.flag("allow_plaintext"))
         settings.refuse("tls",
                         "must be true when a broker is not on this machine; "
                         "'allow_plaintext' lets messages and password go unprotected");
     options.mechanism = settings.text("sasl_mechanism");
     const bool sasl = options.mechanism != "none";
-    options.security = fmt::format("{}{}", sasl ? "sasl_" : "", tls ? "ssl" : "plaintext");
+    options.security = fmt::format("{}{}", sasl ? "sasl_" : "", options.tls ? "ssl" : "plaintext");
     options.username = settings.text("username");
     options.password = settings.text("password");
     if (sasl && options.username.empty())

@@ -12,6 +12,7 @@ struct KafkaOptions {
     std::string brokers{};  // host:port,host:port
     std::string topic{};    // empty: the message's
     std::string source{};
+    bool tls = true;
     std::string security{};  // librdkafka's security.protocol
     std::string mechanism{};
     std::string username{};

@@ -17,10 +17,15 @@ namespace postroom::sink_kafka {
 
 namespace {
 
+// Older ones have no name for the verification of host names, or do not verify them by themselves.
+constexpr int library_version_min = 0x02000000;
+static_assert(RD_KAFKA_VERSION >= library_version_min, "librdkafka 2.0.0 or newer is needed");
+
 constexpr int poll_wait_ms = 50;
 constexpr std::size_t topic_chars_max = 249;
 
 using Conf = std::unique_ptr<rd_kafka_conf_t, void (*)(rd_kafka_conf_t*)>;
+using Handle = std::unique_ptr<rd_kafka_t, void (*)(rd_kafka_t*)>;
 using KafkaHeaders = std::unique_ptr<rd_kafka_headers_t, void (*)(rd_kafka_headers_t*)>;
 
 // The library's words may repeat the value; only the name is shown.
@@ -29,6 +34,13 @@ void set(const Conf& conf, const char* name, const std::string& value) {
     if (rd_kafka_conf_set(conf.get(), name, value.c_str(), why.data(), why.size()) !=
         RD_KAFKA_CONF_OK)
         throw std::invalid_argument(fmt::format("librdkafka refuses its setting {}", name));
+}
+
+// The one that is loaded may be another than the one that was compiled with.
+void require_library() {
+    if (rd_kafka_version() < library_version_min)
+        throw std::invalid_argument(fmt::format("librdkafka {} is loaded; 2.0.0 or newer is needed",
+                                                rd_kafka_version_str()));
 }
 
 void add(const KafkaHeaders& headers, std::string_view name, std::string_view value) {
@@ -62,15 +74,46 @@ bool is_topic(std::string_view name) {
            name.find_first_not_of(allowed) == std::string_view::npos;
 }
 
-// Errors that a broker gives to a whole batch because of one record in it.
+// Errors that a broker gives to a whole batch because of one record in it, or that the library
+// finds in what it is to write.
 bool blames_the_batch(rd_kafka_resp_err_t error) {
-    return error == RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE ||
-           error == RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE ||
-           error == RD_KAFKA_RESP_ERR_INVALID_MSG || error == RD_KAFKA_RESP_ERR_INVALID_RECORD;
+    switch (error) {
+        case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE:
+        case RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE:
+        case RD_KAFKA_RESP_ERR_INVALID_MSG:
+        case RD_KAFKA_RESP_ERR_INVALID_RECORD:
+        case RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP:
+        case RD_KAFKA_RESP_ERR_INVALID_REQUEST:
+        case RD_KAFKA_RESP_ERR_POLICY_VIOLATION:
+        case RD_KAFKA_RESP_ERR__BAD_MSG:
+        case RD_KAFKA_RESP_ERR__BAD_COMPRESSION:
+        case RD_KAFKA_RESP_ERR__INVALID_ARG:
+            return true;
+        default:
+            return false;
+    }
 }
 
 std::string milliseconds_text(Duration duration) {
     return std::to_string(std::chrono::ceil<std::chrono::milliseconds>(duration).count());
+}
+
+constexpr int probe_timeout_ms = 10'000;
+constexpr std::int16_t produce_request = 0;  // Kafka's number for it
+constexpr const char* interceptor_name = "postroom";
+
+enum class Intercepted : bool { no, yes };
+
+// When the library refuses settings with an interceptor it frees that, and would do so again with
+// the settings: those are lost then. Try them without one before.
+Handle handle_of(Conf conf, Intercepted intercepted) {
+    std::array<char, 512> why{};
+    Handle handle(rd_kafka_new(RD_KAFKA_PRODUCER, conf.get(), why.data(), why.size()),
+                  &rd_kafka_destroy);
+    if (handle != nullptr || intercepted == Intercepted::yes)
+        (void)conf.release();  // is the handle's now, or half gone
+    if (handle == nullptr) throw std::invalid_argument("librdkafka refuses the settings");
+    return handle;
 }
 
 Verdict stopped() {
@@ -81,9 +124,10 @@ Verdict stopped() {
 
 }  // namespace
 
-Producer::Producer(const KafkaOptions& options) : options_(options), handle_(nullptr, nullptr) {
+Producer::Producer(const KafkaOptions& options, Suspects& suspects)
+    : options_(options), suspects_(suspects), handle_(nullptr, nullptr) {
+    require_library();
     Conf conf(rd_kafka_conf_new(), &rd_kafka_conf_destroy);
-    set(conf, "bootstrap.servers", options.brokers);
     set(conf, "client.id", "postroom");
     set(conf, "enable.idempotence", "true");
     set(conf, "acks", "all");
@@ -98,6 +142,10 @@ Producer::Producer(const KafkaOptions& options) : options_(options), handle_(nul
     set(conf, "topic.metadata.propagation.max.ms", milliseconds_text(options.delivery_timeout / 3));
     set(conf, "compression.codec", options.compression);
     set(conf, "security.protocol", options.security);
+    if (options.tls) {
+        set(conf, "enable.ssl.certificate.verification", "true");
+        set(conf, "ssl.endpoint.identification.algorithm", "https");
+    }
     if (!options.ca_file.empty()) set(conf, "ssl.ca.location", options.ca_file);
     if (options.mechanism != "none") {
         set(conf, "sasl.mechanism", options.mechanism);
@@ -106,16 +154,25 @@ Producer::Producer(const KafkaOptions& options) : options_(options), handle_(nul
     }
     rd_kafka_conf_set_dr_msg_cb(conf.get(), &Producer::report);
     rd_kafka_conf_set_log_cb(conf.get(), nullptr);  // verdicts tell what is wrong
-    std::array<char, 512> why{};
-    rd_kafka_t* const handle = rd_kafka_new(RD_KAFKA_PRODUCER, conf.get(), why.data(), why.size());
-    if (handle == nullptr) throw std::invalid_argument("librdkafka refuses the settings");
-    (void)conf.release();  // is the producer's now
-    handle_ = {handle, &rd_kafka_destroy};
+    // Without brokers yet, so that it connects to nobody.
+    (void)handle_of(Conf(rd_kafka_conf_dup(conf.get()), &rd_kafka_conf_destroy), Intercepted::no);
+    set(conf, "bootstrap.servers", options.brokers);
+    rd_kafka_conf_interceptor_add_on_new(conf.get(), interceptor_name, &Producer::listen, this);
+    handle_ = handle_of(std::move(conf), Intercepted::yes);
 }
 
 void Producer::Slot::take(rd_kafka_resp_err_t error) {
     batch_blamed = blames_the_batch(error);
     verdict = producer->verdict_of(error, topic);
+}
+
+void Producer::probe() {
+    const struct rd_kafka_metadata* found = nullptr;
+    const rd_kafka_resp_err_t error =
+        rd_kafka_metadata(handle_.get(), 0, nullptr, &found, probe_timeout_ms);
+    if (found != nullptr) rd_kafka_metadata_destroy(found);
+    if (error != RD_KAFKA_RESP_ERR_NO_ERROR)
+        throw DestinationDown(fmt::format("{}: {}", options_.origin(), rd_kafka_err2str(error)));
 }
 
 bool Producer::is_broken() const {
@@ -139,7 +196,37 @@ void Producer::produce_all(Wave wave, std::vector<Slot>& slots, const std::stop_
     }
 }
 
+// Suspects go last and one at a time: when the cluster chokes on one of them, no others wait with
+// it, and those that were served before show whose fault that is.
 std::vector<Verdict> Producer::send(Wave wave, const std::stop_token& stop) {
+    std::vector<std::size_t> order;
+    std::vector<const Message*> fresh;
+    std::vector<std::size_t> tried;
+    for (std::size_t i = 0; i < wave.size(); ++i) {
+        if (suspects_.last_unanswered(wave[i]->message_id.str())) {
+            tried.push_back(i);
+        } else {
+            order.push_back(i);
+            fresh.push_back(wave[i]);
+        }
+    }
+    if (tried.empty()) return send_together(wave, stop);
+    std::vector<Verdict> verdicts(wave.size());
+    std::vector<Verdict> first = send_together(fresh, stop);
+    for (std::size_t i = 0; i < order.size(); ++i) verdicts[order[i]] = std::move(first[i]);
+    std::optional<Verdict> outage;
+    for (const std::size_t position : tried) {
+        Verdict& verdict = verdicts[position];
+        verdict = outage ? *outage : send_together(wave.subspan(position, 1), stop).front();
+        if (verdict.destination_down) outage = verdict;  // each would wait for as long
+    }
+    spare_a_living_destination(verdicts);
+    return verdicts;
+}
+
+std::vector<Verdict> Producer::send_together(Wave wave, const std::stop_token& stop) {
+    const Suspects::Time begun = std::chrono::steady_clock::now();
+    last_was_cut_off_ = false;
     std::size_t open = 0;
     std::vector<Slot> slots(wave.size());
     for (Slot& slot : slots) {
@@ -154,6 +241,7 @@ std::vector<Verdict> Producer::send(Wave wave, const std::stop_token& stop) {
             rd_kafka_purge(handle_.get(), RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
         rd_kafka_poll(handle_.get(), poll_wait_ms);
     }
+    judge_unanswered(wave, slots, begun);
     std::vector<Verdict> verdicts;
     std::optional<Verdict> outage;
     for (std::size_t i = 0; i < wave.size(); ++i) {
@@ -163,12 +251,31 @@ std::vector<Verdict> Producer::send(Wave wave, const std::stop_token& stop) {
             verdicts.push_back(*outage);  // each would wait for as long
         } else {
             // Alone it is seen whose fault that is.
-            verdicts.push_back(send(wave.subspan(i, 1), stop).front());
+            verdicts.push_back(send_together(wave.subspan(i, 1), stop).front());
             if (verdicts.back().destination_down) outage = verdicts.back();
         }
     }
     spare_a_living_destination(verdicts);
     return verdicts;
+}
+
+// Whoever was answered speaks for the cluster before the others are judged. Time that ran out is
+// never held against a message: its partition may hang while others do not. Only a connection that
+// was closed under it is. Of several that were under way then, each may be the one that the broker
+// choked on: the next time they go alone.
+void Producer::judge_unanswered(Wave wave, std::vector<Slot>& slots, Suspects::Time begun) {
+    for (std::size_t i = 0; i < wave.size(); ++i) {
+        if (slots[i].verdict->outcome == Outcome::ack)
+            suspects_.answered(wave[i]->message_id.str(), begun);
+    }
+    if (!last_was_cut_off_) return;
+    const Suspects::Time now = std::chrono::steady_clock::now();
+    for (std::size_t i = 0; i < wave.size(); ++i) {
+        if (!slots[i].unanswered) continue;
+        const Suspects::Finding finding = suspects_.unanswered(wave[i]->message_id.str(), now);
+        if (wave.size() == 1)
+            slots[i].verdict = postroom::verdict_of(finding, slots[i].verdict->error);
+    }
 }
 
 // False when there is no room for it now.
@@ -191,6 +298,9 @@ bool Producer::produce(const Message& message, Slot& slot) {
         ++*slot.open;
     } else {
         slot.take(error);
+        // Nothing was sent: what is wrong is the message, unless the producer has come to its end.
+        if (slot.verdict->destination_down && !is_broken())
+            slot.verdict = Verdict::retry(slot.verdict->error);
     }
     return true;
 }
@@ -198,7 +308,28 @@ bool Producer::produce(const Message& message, Slot& slot) {
 void Producer::report(rd_kafka_t* /*handle*/, const rd_kafka_message_t* message, void* /*opaque*/) {
     Slot& slot = *static_cast<Slot*>(message->_private);
     slot.take(message->err);
+    slot.unanswered = slot.verdict->destination_down &&
+                      rd_kafka_message_status(message) == RD_KAFKA_MSG_STATUS_POSSIBLY_PERSISTED;
     --*slot.open;
+}
+
+rd_kafka_resp_err_t Producer::listen(rd_kafka_t* handle, const rd_kafka_conf_t* /*conf*/,
+                                     void* self, char* /*why*/, std::size_t /*why_size*/) {
+    return rd_kafka_interceptor_add_on_response_received(handle, interceptor_name,
+                                                         &Producer::note_response, self);
+}
+
+// Also called for a request whose response will not come. A delivery report does not tell why: the
+// library tries again until the message's time is up, and that is all it says then.
+rd_kafka_resp_err_t Producer::note_response(rd_kafka_t* /*handle*/, int /*socket*/,
+                                            const char* /*broker*/, std::int32_t /*broker_id*/,
+                                            std::int16_t request, std::int16_t /*version*/,
+                                            std::int32_t /*correlation*/, std::size_t /*size*/,
+                                            std::int64_t /*round_trip*/, rd_kafka_resp_err_t error,
+                                            void* self) {
+    if (request == produce_request)
+        static_cast<Producer*>(self)->last_was_cut_off_ = error == RD_KAFKA_RESP_ERR__TRANSPORT;
+    return RD_KAFKA_RESP_ERR_NO_ERROR;
 }
 
 Verdict Producer::verdict_of(rd_kafka_resp_err_t error, const std::string& topic) const {
@@ -210,6 +341,7 @@ Verdict Producer::verdict_of(rd_kafka_resp_err_t error, const std::string& topic
         case RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE:
         case RD_KAFKA_RESP_ERR_INVALID_MSG:
         case RD_KAFKA_RESP_ERR_INVALID_RECORD:
+        case RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP:
             return Verdict::fail(why);
         // Of the message's topic, and not of the cluster: others must not wait for it.
         case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
@@ -224,7 +356,7 @@ Verdict Producer::verdict_of(rd_kafka_resp_err_t error, const std::string& topic
         case RD_KAFKA_RESP_ERR__PURGE_INFLIGHT:
             return stopped();
         default:
-            return Verdict::down(why);
+            return blames_the_batch(error) ? Verdict::retry(why) : Verdict::down(why);
     }
 }
 

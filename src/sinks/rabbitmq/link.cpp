@@ -1,6 +1,8 @@
 #include "sinks/rabbitmq/link.hpp"
 
 #include <algorithm>
+#include <cerrno>
+#include <system_error>
 #include <utility>
 
 #include <amqp_framing.h>
@@ -14,6 +16,7 @@
 
 #include "queue/handler_run.hpp"
 #include "queue/partial_outage.hpp"
+#include "sinks/rabbitmq/connect_fault.hpp"
 #include "sinks/rabbitmq/envelope.hpp"
 
 namespace postroom::sink_rabbitmq {
@@ -32,16 +35,39 @@ timeval to_timeval(Duration duration) {
     return {.tv_sec = seconds.count(), .tv_usec = (duration - seconds).count()};
 }
 
+// The library says "a socket error occurred"; the system knows which.
+std::string text_of_status(int status) {
+    const int system_error = errno;
+    const bool is_known = status == AMQP_STATUS_SOCKET_ERROR && system_error != 0 &&
+                          system_error != EINPROGRESS && system_error != EAGAIN;
+    return is_known ? std::generic_category().message(system_error) : amqp_error_string2(status);
+}
+
+// Time that ran out, also the system's: a server that reads nothing more (a memory alarm) ends the
+// writing to it so.
+bool is_silence(int status) {
+    return status == AMQP_STATUS_TIMEOUT || status == AMQP_STATUS_HEARTBEAT_TIMEOUT ||
+           ((status == AMQP_STATUS_SOCKET_ERROR || status == AMQP_STATUS_SSL_ERROR) &&
+            errno == ETIMEDOUT);
+}
+
 void require(int status, const char* what) {
-    if (status != AMQP_STATUS_OK)
-        throw LinkLost(fmt::format("{}: {}", what, amqp_error_string2(status)));
+    if (status == AMQP_STATUS_OK) return;
+    const int code = is_silence(status) ? LinkLost::silence : LinkLost::unexplained;
+    throw LinkLost(fmt::format("{}: {}", what, text_of_status(status)), code);
+}
+
+// Errors that the library finds in what it is to write, not in where to.
+bool is_of_the_message(int status) {
+    return status == AMQP_STATUS_TABLE_TOO_BIG || status == AMQP_STATUS_BAD_AMQP_DATA ||
+           status == AMQP_STATUS_INVALID_PARAMETER || status == AMQP_STATUS_NO_MEMORY;
 }
 
 // The server's words: a code and a text without secrets.
 void require(const amqp_rpc_reply_t& reply, const char* what) {
     if (reply.reply_type == AMQP_RESPONSE_NORMAL) return;
     if (reply.reply_type != AMQP_RESPONSE_SERVER_EXCEPTION)
-        throw LinkLost(fmt::format("{}: {}", what, amqp_error_string2(reply.library_error)));
+        throw LinkLost(fmt::format("{}: {}", what, text_of_status(reply.library_error)));
     if (reply.reply.id == AMQP_CONNECTION_CLOSE_METHOD) {
         const auto& close = *static_cast<amqp_connection_close_t*>(reply.reply.decoded);
         throw LinkLost(fmt::format("{}: {}", what, text_of(close.reply_text)), close.reply_code);
@@ -56,7 +82,8 @@ void require(const amqp_rpc_reply_t& reply, const char* what) {
 // What is left of a time, for one of the steps that share it.
 timeval time_left(SteadyClock::time_point deadline, const char* what) {
     const auto left = std::chrono::ceil<Duration>(deadline - SteadyClock::now());
-    if (left <= Duration::zero()) throw LinkLost(fmt::format("{}: not connected in time", what));
+    if (left <= Duration::zero())
+        throw LinkLost(fmt::format("{}: not connected in time", what), LinkLost::silence);
     return to_timeval(left);
 }
 
@@ -72,6 +99,7 @@ bool LinkLost::may_be_of_one_message() const {
         case AMQP_FRAME_ERROR:
         case AMQP_SYNTAX_ERROR:
         case AMQP_UNEXPECTED_FRAME:
+        case unsendable:
             return true;
         case AMQP_ACCESS_REFUSED:
             // Topic permissions are about the routing key; the others are about the exchange.
@@ -105,12 +133,24 @@ struct Link::Batch {
 
     const Wave wave;
     std::vector<std::optional<Verdict>> verdicts;
+    const std::string& id_of(std::size_t position) const {
+        return wave[position]->message_id.str();
+    }
+
+    // Whether the connection was ended over what was published, and nobody said why. Silence is
+    // never held against a message: its queue may have no majority, or the server no memory.
+    bool is_in_doubt(const LinkLost& lost) const {
+        return !open.empty() && lost.code() == LinkLost::unexplained;
+    }
+
     std::map<std::uint64_t, std::size_t> open{};  // delivery tag -> position
     bool return_begun = false;  // a message comes back; its properties are in the next frame
 };
 
 std::vector<Verdict> Link::send(Wave wave, const std::stop_token& stop) {
     Batch batch(wave);
+    const SteadyClock::time_point begun = SteadyClock::now();
+    bool fell_silent = false;
     try {
         if (!is_alive()) connect(stop);
         // A server that has blocked us stops reading, and publishing waits for it: this ends it.
@@ -118,14 +158,18 @@ std::vector<Verdict> Link::send(Wave wave, const std::stop_token& stop) {
         const std::stop_callback hang_up(stop, [descriptor] { ::shutdown(descriptor, SHUT_RDWR); });
         publish(batch);
         await_confirms(batch);
+        note_answers(batch, begun);
         last_used_ = SteadyClock::now();
     } catch (const LinkLost& lost) {
         connection_.reset();
+        fell_silent = lost.code() == LinkLost::silence;
+        note_answers(batch, begun);
         settle_lost(batch, lost, stop);
     }
     std::vector<Verdict> verdicts;
     for (std::optional<Verdict>& verdict : batch.verdicts) verdicts.push_back(*std::move(verdict));
-    if (connection_ != nullptr) spare_a_living_destination(verdicts);
+    // One queue can be silent while the others are not; a connection that broke says more.
+    if (connection_ != nullptr || fell_silent) spare_a_living_destination(verdicts);
     return verdicts;
 }
 
@@ -135,6 +179,14 @@ bool Link::is_alive() {
     amqp_frame_t frame{};
     timeval now{};
     return amqp_simple_wait_frame_noblock(connection_.get(), &frame, &now) == AMQP_STATUS_TIMEOUT;
+}
+
+void Link::probe() {
+    try {
+        connect({});
+    } catch (const LinkLost& lost) {
+        throw DestinationDown(fmt::format("{}: {}", options_.origin(), lost.what()));
+    }
 }
 
 void Link::connect(const std::stop_token& stop) {
@@ -178,8 +230,13 @@ void Link::open_socket(const Connection& connection,
         if (socket == nullptr) throw std::bad_alloc();
     }
     const timeval timeout = time_left(deadline, "connecting");
-    require(amqp_socket_open_noblock(socket, options_.host.c_str(), options_.port, &timeout),
-            "connecting");
+    const int status =
+        amqp_socket_open_noblock(socket, options_.host.c_str(), options_.port, &timeout);
+    if (status == AMQP_STATUS_SOCKET_ERROR) {
+        const std::string fault = connect_fault(options_.host, options_.port);
+        if (!fault.empty()) throw LinkLost(fmt::format("connecting: {}", fault));
+    }
+    require(status, "connecting");
     const auto patience =
         static_cast<unsigned>(std::chrono::ceil<milliseconds>(options_.confirm_timeout).count());
     ::setsockopt(amqp_get_sockfd(connection.get()), IPPROTO_TCP, TCP_USER_TIMEOUT, &patience,
@@ -193,10 +250,13 @@ void Link::publish(Batch& batch) {
             const Envelope envelope(*batch.wave[i], options_);
             require_fits(envelope);
             batch.open.emplace(++last_tag_, i);
-            require(amqp_basic_publish(connection_.get(), channel, bytes_of(options_.exchange),
-                                       envelope.routing_key(), 1, 0, &envelope.properties(),
-                                       envelope.body()),
-                    "publishing");
+            const int status = amqp_basic_publish(
+                connection_.get(), channel, bytes_of(options_.exchange), envelope.routing_key(), 1,
+                0, &envelope.properties(), envelope.body());
+            if (is_of_the_message(status))
+                throw LinkLost(fmt::format("publishing: {}", amqp_error_string2(status)),
+                               LinkLost::unsendable);
+            require(status, "publishing");
         } catch (const PermanentFailure& failure) {
             batch.verdicts[i] = Verdict::fail(failure.what());
         }
@@ -221,7 +281,8 @@ void Link::await_confirms(Batch& batch) {
         const timeval timeout = to_timeval(left);
         amqp_frame_t frame{};
         const int status = amqp_simple_wait_frame_noblock(connection_.get(), &frame, &timeout);
-        if (status == AMQP_STATUS_TIMEOUT) throw LinkLost("no confirmation in time");
+        if (status == AMQP_STATUS_TIMEOUT)
+            throw LinkLost("no confirmation in time", LinkLost::silence);
         require(status, "waiting for confirmations");
         take(frame, batch);
         amqp_maybe_release_buffers(connection_.get());
@@ -287,28 +348,61 @@ void Link::throw_closed(const amqp_method_t& method) const {
     throw LinkLost(std::string(text_of(close.reply_text)), close.reply_code);
 }
 
-// Those without a verdict are in doubt: they may have been taken.
+// Those without a verdict may have been taken.
 void Link::settle_lost(Batch& batch, const LinkLost& lost, const std::stop_token& stop) {
-    const auto is_open = [](const std::optional<Verdict>& verdict) { return !verdict; };
-    const auto left = std::ranges::count_if(batch.verdicts, is_open);
+    const std::vector<std::size_t> left = suspects_last(batch);
+    const bool in_doubt = batch.is_in_doubt(lost);
+    const bool may_be_one = lost.may_be_of_one_message() || in_doubt;
+    if (left.size() > 1 && may_be_one) return send_alone(batch, left, stop);
     const std::string why = fmt::format("{}: {}", options_.origin(), lost.what());
-    // One of them is what the server objects to, such as its size: each is tried alone.
-    const bool at_fault = lost.may_be_of_one_message();
-    std::optional<Verdict> outage;
-    for (std::size_t i = 0; i < batch.verdicts.size(); ++i) {
-        if (batch.verdicts[i]) continue;
+    for (const std::size_t position : left) {
+        std::optional<Verdict>& verdict = batch.verdicts[position];
         if (stop.stop_requested()) {
-            batch.verdicts[i] = released("the sink was asked to stop");
-        } else if (at_fault && left == 1) {
-            batch.verdicts[i] = lost.verdict_of_one_message(options_.origin());
-        } else if (outage) {
-            batch.verdicts[i] = outage;  // each would wait for as long
-        } else if (at_fault) {
-            batch.verdicts[i] = send(batch.wave.subspan(i, 1), stop).front();
-            if (batch.verdicts[i]->destination_down) outage = batch.verdicts[i];
+            verdict = released("the sink was asked to stop");
+        } else if (lost.may_be_of_one_message()) {
+            verdict = lost.verdict_of_one_message(options_.origin());
+        } else if (in_doubt && left.size() == 1) {
+            verdict =
+                verdict_of(suspects_.unanswered(batch.id_of(position), SteadyClock::now()), why);
         } else {
-            batch.verdicts[i] = Verdict::down(why);
+            verdict = Verdict::down(why);
         }
+    }
+}
+
+// One of them may be what the connection ended over, such as its size: alone it is seen which.
+void Link::send_alone(Batch& batch, const std::vector<std::size_t>& left,
+                      const std::stop_token& stop) {
+    std::optional<Verdict> outage;
+    for (const std::size_t position : left) {
+        std::optional<Verdict>& verdict = batch.verdicts[position];
+        if (stop.stop_requested()) {
+            verdict = released("the sink was asked to stop");
+        } else if (outage) {
+            verdict = outage;  // each would wait for as long
+        } else {
+            verdict = send(batch.wave.subspan(position, 1), stop).front();
+            if (verdict->destination_down) outage = verdict;
+        }
+    }
+}
+
+// The positions without a verdict. Those that the connection broke over before go last, so that the
+// others show whose fault that is.
+std::vector<std::size_t> Link::suspects_last(const Batch& batch) const {
+    std::vector<std::size_t> left;
+    for (std::size_t i = 0; i < batch.verdicts.size(); ++i)
+        if (!batch.verdicts[i]) left.push_back(i);
+    std::stable_partition(left.begin(), left.end(), [&](std::size_t position) {
+        return !suspects_.last_unanswered(batch.id_of(position));
+    });
+    return left;
+}
+
+void Link::note_answers(const Batch& batch, SteadyClock::time_point begun) {
+    for (std::size_t i = 0; i < batch.verdicts.size(); ++i) {
+        const std::optional<Verdict>& verdict = batch.verdicts[i];
+        if (verdict && verdict->outcome == Outcome::ack) suspects_.answered(batch.id_of(i), begun);
     }
 }
 

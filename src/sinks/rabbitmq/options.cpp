@@ -1,18 +1,13 @@
 #include "sinks/rabbitmq/options.hpp"
 
 #include <amqp.h>
-#include <arpa/inet.h>
 #include <fmt/format.h>
+
+#include "base/loopback.hpp"
 
 namespace postroom::sink_rabbitmq {
 
 namespace {
-
-bool is_loopback(const std::string& host) {
-    in_addr v4{};
-    if (::inet_pton(AF_INET, host.c_str(), &v4) == 1) return (ntohl(v4.s_addr) >> 24) == 127;
-    return host == "localhost" || host == "::1";
-}
 
 void read_url(const SinkSettings& settings, RabbitOptions& options) {
     std::string url = settings.text("url");  // is cut into pieces in place
@@ -20,13 +15,15 @@ void read_url(const SinkSettings& settings, RabbitOptions& options) {
     amqp_default_connection_info(&parts);
     if (amqp_parse_url(url.data(), &parts) != AMQP_STATUS_OK)
         settings.refuse("url", "must be a URL, such as amqps://user:password@host/vhost");
+    if (*parts.host == '\0' || parts.port < 1)
+        settings.refuse("url", "must name a host, and a port from 1 to 65535 if it names one");
     options.host = parts.host;
     options.port = parts.port;
     options.user = parts.user;
     options.password = parts.password;
     options.vhost = parts.vhost;
     options.tls = parts.ssl != 0;
-    if (!options.tls && !is_loopback(options.host) && !settings.flag("allow_plaintext"))
+    if (!options.tls && !base::is_loopback(options.host) && !settings.flag("allow_plaintext"))
         settings.refuse("url",
                         "must begin with amqps:// when the server is not on this machine; "
                         "'allow_plaintext' lets the password and the messages go unprotected");

@@ -11,6 +11,10 @@ namespace postroom::sink_rabbitmq {
 
 namespace {
 
+// How many times in a row a message may break its connection, while no other message shows that the
+// server works, until that costs it attempts.
+constexpr std::uint64_t unanswered_max = 20;
+
 class RabbitSink final : public Sink {
 public:
     explicit RabbitSink(RabbitOptions options) : options_(std::move(options)) {}
@@ -27,6 +31,18 @@ public:
 
     std::string destination() const override { return options_.origin(); }
 
+    bool probe() override {
+        Link(options_, suspects_).probe();
+        return true;
+    }
+
+    std::vector<std::string> warnings() const override {
+        if (!options_.vhost.empty()) return {};
+        return {
+            "'url' ends with a slash and so names the virtual host with the empty name; for the "
+            "usual one, which is named '/', leave the slash out or write %2f behind it"};
+    }
+
     void close() override {
         closed_ = true;
         const base::MutexLock lock(mutex_);
@@ -36,13 +52,14 @@ public:
 private:
     std::unique_ptr<Link> take_link() {
         const base::MutexLock lock(mutex_);
-        if (links_.empty()) return std::make_unique<Link>(options_);
+        if (links_.empty()) return std::make_unique<Link>(options_, suspects_);
         std::unique_ptr<Link> link = std::move(links_.back());
         links_.pop_back();
         return link;
     }
 
     const RabbitOptions options_;
+    Suspects suspects_{unanswered_max};
     std::atomic<bool> closed_{false};
     base::Mutex mutex_;
     std::vector<std::unique_ptr<Link>> links_ POSTROOM_GUARDED_BY(mutex_);  // not in use
