@@ -1,0 +1,134 @@
+#include "admin/messages.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <string_view>
+#include <utility>
+
+#include "admin/created_numbers.hpp"
+#include "admin/pauses.hpp"
+#include "admin/workers.hpp"
+
+namespace postroom::admin {
+
+namespace {
+
+// The number in a short id.
+std::optional<std::uint64_t> seq_of(std::string_view id) {
+    if (!id.starts_with('@')) return std::nullopt;
+    std::uint64_t seq = 0;
+    const char* const end = id.data() + id.size();
+    const auto [stopped, error] = std::from_chars(id.data() + 1, end, seq);
+    const bool whole = error == std::errc() && stopped == end;
+    return whole && seq > 0 && seq <= WorkItemId::seq_max ? std::optional(seq) : std::nullopt;
+}
+
+// Whoever gave the id may have another clock than the database, and may have waited with it.
+constexpr Duration clock_slack = std::chrono::seconds{5};
+
+// An id that tells when it was made also tells where to look, without an index of message ids,
+// which every enqueue would pay for.
+std::vector<Message> find_where_its_time_says(Store& store, Queue queue, Query query) {
+    const std::optional<Instant> made = time_in_message_id(*query.message_id);
+    if (!made) return {};
+    const NumberRange numbers = numbers_created(
+        store, {.queue = queue, .from = *made, .before = *made, .slack = clock_slack});
+    query.after_seq = numbers.after;
+    query.before_seq = numbers.before;
+    return store.find(queue, query);
+}
+
+// An id that the caller gave is an idempotency key too.
+std::vector<Message> find_by_key(Store& store, const Query& query) {
+    const std::optional<EnqueueResult> known = store.find_key(nullptr, "", *query.message_id);
+    if (!known || known->message_id.str() != *query.message_id) return {};
+    return store.find(Queue::outbox, {.ids = {known->id}, .payloads = query.payloads});
+}
+
+// Mostly people ask for what has just been written: that is soon found.
+std::vector<Message> find_from_the_newest(Store& store, Queue queue, Query query) {
+    query.newest_first = true;
+    FoundPage newest = store.find_within(queue, query, page_patience);
+    if (!newest.messages.empty() || !newest.next_seq) return std::move(newest.messages);
+    query.before_seq = *newest.next_seq;
+    return store.find(queue, query);
+}
+
+std::vector<Message> find_by_message_id(Store& store, Queue queue, const Query& query) {
+    if (queue == Queue::inbox) return store.find(queue, query);
+    std::vector<Message> found = find_where_its_time_says(store, queue, query);
+    if (found.empty()) found = find_by_key(store, query);
+    return found.empty() ? find_from_the_newest(store, queue, query) : found;
+}
+
+// Of messages in the order of their numbers only those that can be of that time.
+void narrow_to_time(Store& store, Queue queue, Query& query) {
+    if (queue != Queue::outbox || !(query.created_from || query.created_before)) return;
+    const NumberRange numbers = numbers_created(store, {.queue = queue,
+                                                        .states = query.state,
+                                                        .from = query.created_from,
+                                                        .before = query.created_before,
+                                                        .after_seq = query.after_seq,
+                                                        .before_seq = query.before_seq});
+    query.after_seq = numbers.after;
+    query.before_seq = numbers.before;
+}
+
+}  // namespace
+
+QueueStatus queue_status(Store& store, Queue queue) {
+    QueueStatus status{.store = store.id(), .queue = queue, .now = store.now()};
+    status.counts = store.counts(queue);
+    if (queue == Queue::outbox) status.paused = paused_topics(store);
+    status.workers = workers_of(store, queue);
+    status.down = destinations_down(status.workers);
+    return status;
+}
+
+MessagePage list_messages(Store& store, Queue queue, Query query, Duration patience) {
+    query.payloads = false;
+    const std::uint32_t limit = query.limit;
+    if (patience != Duration::max()) narrow_to_time(store, queue, query);
+    FoundPage found = store.find_within(queue, query, patience);
+    MessagePage page{.next_seq = found.next_seq,
+                     .cut_short = found.next_seq && found.messages.size() < limit};
+    std::vector<PausedTopic> paused;
+    if (queue == Queue::outbox) paused = paused_topics(store);
+    for (Message& message : found.messages) {
+        const bool held = message.state == State::ready && pause_of(paused, message.topic);
+        page.messages.push_back({.message = std::move(message), .paused = held});
+    }
+    page.now = store.now();
+    return page;
+}
+
+std::string short_id(const WorkItemId& id) {
+    return id.seq() == 0 ? id.to_string() : fmt::format("@{}", id.seq());
+}
+
+MessageDetail detail_of(Store& store, Message message) {
+    MessageDetail out{.message = std::move(message)};
+    if (StoreControls* const desk = controls_of(store))
+        out.attempts = desk->attempts(out.message.queue, out.message.id);
+    return out;
+}
+
+NamedMessage find_message(Store& store, Queue queue, const std::string& id, bool payload) {
+    std::vector<Message> found;
+    if (const std::optional<std::uint64_t> seq = seq_of(id)) {
+        found = store.find(
+            queue,
+            {.after_seq = *seq - 1, .before_seq = *seq + 1, .limit = 1, .payloads = payload});
+    }
+    if (const std::optional<WorkItemId> row = WorkItemId::parse(id))
+        found = store.find(queue, {.ids = {*row}, .limit = 2, .payloads = payload});
+    if (found.empty())
+        found =
+            find_by_message_id(store, queue, {.message_id = id, .limit = 2, .payloads = payload});
+    if (found.size() > 1) return {.several = true};
+    if (found.empty()) return {};
+    return {.message = std::move(found.front())};
+}
+
+}  // namespace postroom::admin

@@ -1,0 +1,71 @@
+// Looking at a queue: how much lies in it, its messages page by page, and one of them.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "postroom/operator.hpp"
+
+namespace postroom::admin {
+
+struct QueueStatus {
+    std::string store{};
+    Queue queue = Queue::outbox;
+    Instant now{};  // the database's clock, when the counts were taken
+    Counts counts{};
+    std::vector<PausedTopic> paused{};  // outbox
+    std::vector<WorkerReport> workers{};
+    std::vector<CircuitReport> down{};  // destinations that they wait for
+};
+
+QueueStatus queue_status(Store& store, Queue queue);
+
+struct ListedMessage {
+    Message message{};
+    bool paused = false;  // it is ready, and its topic is paused
+};
+
+struct MessagePage {
+    Instant now{};  // the database's clock
+    std::vector<ListedMessage> messages{};
+    // Where the next page begins: after_seq of its query, or before_seq with newest_first. nullopt:
+    // this is the last one.
+    std::optional<std::uint64_t> next_seq{};
+    bool cut_short = false;  // there was no time to fill the page; it goes on behind next_seq
+};
+
+// How long a page may be looked for, so that it is there in a tenth of a second.
+inline constexpr Duration page_patience = std::chrono::milliseconds{50};
+
+// What matches `query`, without payloads, as far as `patience` goes; Duration::max(): to the end.
+// With less, messages of a time are looked for where their numbers say that they are
+// (created_numbers.hpp).
+MessagePage list_messages(Store& store, Queue queue, Query query,
+                          Duration patience = page_patience);
+
+// By name: none, one, or `several` that share a message id and are told apart by the ids of their
+// rows.
+struct NamedMessage {
+    std::optional<Message> message{};
+    bool several = false;
+};
+
+// A message with its failed deliveries, oldest first.
+struct MessageDetail {
+    Message message{};
+    std::vector<FailedAttempt> attempts{};
+};
+
+MessageDetail detail_of(Store& store, Message message);
+
+// A row by its number alone, for people: "@17". After a restore the number may be another row's, so
+// it is for what was just read and is typed by hand. A row without a number keeps its whole id.
+std::string short_id(const WorkItemId& id);
+
+// `id` is the id of a row, its short id, or a message id.
+NamedMessage find_message(Store& store, Queue queue, const std::string& id, bool payload = false);
+
+}  // namespace postroom::admin
