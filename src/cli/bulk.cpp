@@ -4,46 +4,28 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <thread>
+#include <memory>
+#include <string>
 
+#include "admin/audit.hpp"
+#include "admin/json_view.hpp"
+#include "admin/state_words.hpp"
+#include "cli/confirm.hpp"
 #include "cli/failure.hpp"
-#include "cli/output/json.hpp"
+#include "cli/interrupt.hpp"
+#include "cli/message_filter.hpp"
 #include "cli/output/message_view.hpp"
 #include "cli/output/progress.hpp"
 #include "cli/output/text.hpp"
+#include "cli/remote/remote_store.hpp"
 #include "cli/session.hpp"
 
 namespace postroom::cli {
 
 namespace {
 
-constexpr std::uint32_t batch_max = 500;
-
-struct Outcome {
-    std::uint64_t matched = 0;
-    std::uint64_t changed = 0;
-};
-
-// Keeps the speed to so many a second, counted from the beginning.
-class Pace {
-public:
-    explicit Pace(std::uint64_t per_second)
-        : per_second_(per_second), begun_(std::chrono::steady_clock::now()) {}
-
-    std::uint32_t batch() const {
-        if (per_second_ == 0) return batch_max;
-        return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(per_second_ / 4, 1, batch_max));
-    }
-    void wait_after(std::uint64_t done) const {
-        if (per_second_ == 0) return;
-        std::this_thread::sleep_until(begun_ +
-                                      std::chrono::microseconds{done * 1'000'000 / per_second_});
-    }
-
-private:
-    const std::uint64_t per_second_;
-    const std::chrono::steady_clock::time_point begun_;
-};
+using admin::BulkResult;
+using admin::Change;
 
 std::uint64_t rate_of(const Invocation& in) {
     const std::optional<std::int64_t> rate = parse_integer(in.value("rate", "0"));
@@ -52,110 +34,141 @@ std::uint64_t rate_of(const Invocation& in) {
     return static_cast<std::uint64_t>(*rate);
 }
 
-std::string words_of(const std::vector<State>& states) {
+std::string words_of(StateSet states) {
     std::vector<std::string> words;
-    for (const State state : states) words.push_back(state_word(state));
+    for (const State state : {State::dead, State::ready})
+        if (states.contains(state)) words.emplace_back(admin::state_word(state));
     return fmt::format("{}", fmt::join(words, " or "));
 }
 
-Outcome change_named(Store& store, const Invocation& in, const BulkChange& change) {
-    Outcome outcome;
-    std::vector<WorkItemId> ids;
-    // All are looked up before the first is touched: a mistyped one changes nothing.
-    for (const std::string& id : in.arguments()) {
-        const Message message = find_message(store, queue_of(in), id);
-        if (std::ranges::find(change.states, message.state) == change.states.end()) {
-            throw Failure(ExitCode::failed,
-                          fmt::format("'{}' is {}, not {}; nothing was done", printable(id),
-                                      state_word(message.state), words_of(change.states)));
-        }
-        ids.push_back(message.id);
-    }
-    outcome.matched = ids.size();
-    if (!in.dry_run()) outcome.changed = change.apply(store, queue_of(in), ids);
-    return outcome;
+Failure refused(const Store& store, Queue queue, Change change, const admin::Refusal& refusal) {
+    using Why = admin::Refusal::Why;
+    if (refusal.why == Why::unknown) return unknown_message(store, queue, refusal.id);
+    if (refusal.why == Why::several) return several_messages(refusal.id);
+    return {ExitCode::failed, fmt::format("'{}' is {}, not {}; nothing was done",
+                                          printable(refusal.id), admin::state_word(refusal.state),
+                                          words_of(admin::changeable_states(change)))};
 }
 
-// For the time left: known where all are meant.
-std::optional<std::uint64_t> total_of(Store& store, const Invocation& in, State state) {
-    if (in.has("topic") || in.has("error")) return std::nullopt;
-    const Counts counts = store.counts(queue_of(in));
-    return state == State::dead ? counts.dead : counts.ready;
+AuditEntry audit_entry(Change change, Queue queue, const Query& filter) {
+    return {.who = operator_name(),
+            .what = std::string(admin::verb_of(change)),
+            .target = admin::target_of(queue, filter)};
 }
 
-Outcome change_matching(Store& store, const Invocation& in, const BulkChange& change, State state) {
+BulkResult change_named(Store& store, const Invocation& in, Change change) {
     const Queue queue = queue_of(in);
-    const Pace pace(rate_of(in));
-    const std::string error = in.value("error");
-    Query query{.state = state, .limit = pace.batch()};
-    if (in.has("topic")) query.topic = in.value("topic");
-    Outcome outcome;
-    Progress progress(change.done, total_of(store, in, state));
-    while (true) {
-        const std::vector<Message> found = store.find(queue, query);
-        std::vector<WorkItemId> ids;
-        for (const Message& message : found) {
-            if (message.last_error.find(error) != std::string::npos) ids.push_back(message.id);
-        }
-        outcome.matched += ids.size();
-        if (!in.dry_run() && !ids.empty()) {
-            outcome.changed += change.apply(store, queue, ids);
-            progress.at(outcome.changed);
-            pace.wait_after(outcome.changed);
-        }
-        if (found.size() < query.limit) return outcome;
-        query.after_seq = found.back().id.seq();
+    const admin::NamedMessages chosen = admin::choose_named(store, queue, change, in.arguments());
+    if (chosen.refusal) throw refused(store, queue, change, *chosen.refusal);
+    if (in.dry_run()) return {.matched = chosen.ids.size()};
+    admin::AuditTrail trail(store, audit_entry(change, queue, {.ids = chosen.ids}));
+    trail.begin();
+    const BulkResult result = admin::change_named(store, queue, change, chosen.ids);
+    trail.changed(result.changed);
+    trail.end("done");
+    return result;
+}
+
+// Discarding is for good, and what is retried too early is tried at the expense of its destination;
+// what was redriven by mistake is delivered once more, and can be discarded.
+void confirm_change(const Store& store, const Invocation& in, Change change, const Query& filter,
+                    std::uint64_t count) {
+    confirm(in, [&]() -> std::string {
+        if (count == 0) return "";
+        const std::string what =
+            fmt::format("of the {} of store '{}'", to_string(queue_of(in)), store.id());
+        return change == Change::discard
+                   ? fmt::format("discard {} {} for good?",
+                                 counted(count, words_of(filter.state) + " message"), what)
+                   : fmt::format("deliver {} {} now?", counted(count, "waiting message"), what);
+    });
+}
+
+// The relay would go on without us: an interruption has to be told to it.
+BulkResult change_remotely(RemoteChanges& remote, Queue queue, Change change, const Query& filter,
+                           admin::BulkOptions options) {
+    const Interrupt interrupt;
+    options.stop = interrupt.token();
+    const BulkResult result = remote.change_matching(queue, change, filter, options);
+    interrupt.check();
+    return result;
+}
+
+BulkResult change_matching(Store& store, const Invocation& in, Change change, State state) {
+    Query filter = message_filter(in, store);
+    filter.state = state;
+    filter = admin::change_filter(change, std::move(filter));
+    const Queue queue = queue_of(in);
+    if (in.dry_run()) return {.matched = store.count(queue, filter)};
+    const bool asks = change != Change::redrive;
+    std::optional<std::uint64_t> total;
+    if (asks || Progress::visible()) total = store.count(queue, filter);
+    if (asks) confirm_change(store, in, change, filter, *total);
+    Progress progress(std::string(admin::participle_of(change)), total);
+    admin::AuditTrail trail(store, audit_entry(change, queue, filter));
+    admin::BulkOptions options{.per_second = rate_of(in),
+                               .at_most = change == Change::discard ? total : std::nullopt,
+                               .begins = [&] { trail.begin(); },
+                               .progress =
+                                   [&](std::uint64_t changed) {
+                                       trail.changed(changed);
+                                       progress.at(changed);
+                                   }};
+    // A relay is told the filter: it does the work, and its audit log says what was asked for.
+    if (auto* const remote = dynamic_cast<RemoteChanges*>(&store))
+        return change_remotely(*remote, queue, change, filter, std::move(options));
+    const BulkResult result = admin::change_matching(store, queue, change, filter, options);
+    trail.end(result.stopped ? "stopped" : "done");
+    return result;
+}
+
+// Whether messages are described, not named. Throws Failure when they are both, or neither.
+bool described(const Invocation& in, Change change) {
+    const bool filtered = in.has("all") || has_message_filter(in);
+    if (filtered == !in.arguments().empty()) {
+        throw Failure(ExitCode::usage,
+                      fmt::format("{} takes ids, or a filter (--topic, --error), or --all; one of "
+                                  "them",
+                                  admin::verb_of(change)));
     }
+    return filtered;
 }
 
 }  // namespace
 
 Argument bulk_argument() {
-    return {
-        .name = "ID", .what = "Ids of rows, or message ids.", .required = false, .repeats = true};
+    return {.name = "ID",
+            .what = "Ids, short ids (@17) or message ids.",
+            .required = false,
+            .repeats = true};
 }
 
 std::vector<Option> bulk_options() {
-    return {queue_option(),
-            {.name = "topic", .value = "TOPIC", .what = "All of this topic."},
-            {.name = "error", .value = "TEXT", .what = "All whose last error has this in it."},
-            {.name = "all", .what = "All of them."},
-            {.name = "rate",
-             .value = "N",
-             .what = "So many a second at most; 0, the default, is no limit."}};
+    std::vector<Option> options = message_filter_options();
+    options.insert(options.begin(), queue_option());
+    options.push_back({.name = "all", .what = "All messages."});
+    options.push_back({.name = "rate",
+                       .value = "N",
+                       .what = "At most N messages a second; 0, the default, is no limit."});
+    return options;
 }
 
-ExitCode run_bulk(const Invocation& in, const BulkChange& change, State state) {
-    const bool filtered = in.has("topic") || in.has("error") || in.has("all");
-    if (filtered == !in.arguments().empty()) {
-        throw Failure(ExitCode::usage,
-                      fmt::format("{} takes ids, or a filter (--topic, --error), or --all; one of "
-                                  "them",
-                                  change.verb));
-    }
-    // An empty one, from a variable that was not set perhaps, would mean everything.
-    for (const std::string filter : {"topic", "error"}) {
-        if (in.has(filter) && in.value(filter).empty())
-            throw Failure(ExitCode::usage,
-                          fmt::format("--{} must not be empty; --all means all", filter));
-    }
+ExitCode run_bulk(const Invocation& in, Change change, State state) {
+    const bool filtered = described(in, change);
+    check_message_filter(in);
     rate_of(in);
     const Config config = load_config(in);
     const std::unique_ptr<Store> store = open_store_of(config, one_store(config, in));
-    const Outcome outcome =
+    const BulkResult result =
         filtered ? change_matching(*store, in, change, state) : change_named(*store, in, change);
-    if (outcome.changed > 0) store->announce(queue_of(in));
     if (in.json()) {
-        print(JsonObject()
-                  .add("matched", outcome.matched)
-                  .add(change.done, outcome.changed)
-                  .add("dry_run", in.dry_run())
-                  .text() +
-              "\n");
+        print(admin::json_of(change, result, in.dry_run()) + "\n");
     } else if (in.dry_run()) {
-        print(fmt::format("would {} {} messages\n", change.verb, outcome.matched));
+        print(fmt::format("would {} {}\n", admin::verb_of(change),
+                          counted(result.matched, "message")));
     } else {
-        print(fmt::format("{} messages {}\n", outcome.changed, change.done));
+        print(fmt::format("{} {}\n", counted(result.changed, "message"),
+                          admin::participle_of(change)));
     }
     return ExitCode::ok;
 }

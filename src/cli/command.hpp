@@ -39,11 +39,15 @@ struct Command {
     std::string summary{};  // one line
     std::string details{};  // paragraphs for help and reference
     std::vector<Argument> arguments{};
+    std::string surplus{};  // what is said about more arguments than these, besides how many
     std::vector<Option> options{};
     std::vector<std::string> examples{};
     bool prints = false;              // has --json
+    bool tabulates = false;           // has --wide
     bool changes = false;             // has --dry-run
     bool reads_config = true;         // has --config, --url, --store and --set
+    bool reaches_relays = false;      // has --remote
+    bool keeps_log = false;           // standard error is a log, with lines of its form only
     bool hidden = false;              // for our own tools: in no help and no page
     std::vector<Command> commands{};  // a group; then there is no `run`
     std::function<ExitCode(const Invocation&)> run{};

@@ -15,6 +15,7 @@ enum class ExitCode {
     config = 5,
     schema = 6,
     input = 7,
+    left = 8,
 };
 
 struct ExitCodeText {
@@ -36,6 +37,9 @@ inline constexpr std::array exit_codes{
                  "the schema is missing or not as this program needs it; see postroom migrate"},
     ExitCodeText{ExitCode::input, "input",
                  "what was read is malformed; the line says where, and what was done before it"},
+    ExitCodeText{ExitCode::left, "left",
+                 "relay --once: messages that were due are not delivered; they wait for another "
+                 "attempt, are dead, or could not be claimed"},
 };
 
 }  // namespace postroom::cli

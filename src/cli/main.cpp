@@ -22,14 +22,13 @@ namespace {
 
 std::string advice(const Error& error) {
     switch (error.kind()) {
-        case ErrorKind::unavailable:
-            return "; is the server running, and are address, database, user and password right?";
         case ErrorKind::conflict:
             return "; somebody else was at work: try again";
         case ErrorKind::outcome_unknown:
             return "; it may or may not have happened: look before you repeat it";
         case ErrorKind::rejected:
             return "; 'postroom doctor' looks for the reason";
+        case ErrorKind::unavailable:  // said where the database is known
         case ErrorKind::misuse:
             break;
     }

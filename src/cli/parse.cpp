@@ -15,8 +15,8 @@ namespace postroom::cli {
 namespace {
 
 [[noreturn]] void refuse(const std::string& path, const std::string& what) {
-    throw Failure(ExitCode::usage, fmt::format("{}; see 'postroom{}{} --help'", what,
-                                               path.empty() ? "" : " ", path));
+    throw Failure(ExitCode::usage, continued(what, fmt::format("see 'postroom{}{} --help'",
+                                                               path.empty() ? "" : " ", path)));
 }
 
 std::vector<std::string> names_of(const std::vector<Command>& commands) {
@@ -84,7 +84,8 @@ private:
         const std::vector<Argument>& known = in_.command().arguments;
         const std::size_t index = in_.arguments().size();
         if (index >= known.size() && (known.empty() || !known.back().repeats))
-            refuse(in_.path(), fmt::format("too many arguments: {} at most", known.size()));
+            refuse(in_.path(), fmt::format("too many arguments: {} at most{}", known.size(),
+                                           in_.command().surplus));
         const Argument& argument = known[std::min(index, known.size() - 1)];
         check_choice(argument.name, word, argument.choices);
         in_.add_argument(word);

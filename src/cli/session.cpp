@@ -1,14 +1,19 @@
 #include "cli/session.hpp"
 
+#include <pwd.h>
+#include <unistd.h>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
 
+#include "base/host_name.hpp"
 #include "cli/failure.hpp"
 #include "cli/nearest.hpp"
 #include "cli/output/text.hpp"
+#include "cli/remote/remote_store.hpp"
 #include "cli/temporary_folder.hpp"
 #include "postroom/error.hpp"
 
@@ -23,19 +28,17 @@ std::vector<std::string> names_of(const Config& config) {
     return names;
 }
 
-// The file that a URL names; empty: it names a server.
-std::string file_of(const std::string& url) {
-    constexpr std::string_view scheme = "sqlite:";
-    if (!url.starts_with(scheme)) return "";
-    const std::string path = url.substr(scheme.size());
-    return path.starts_with("///") ? path.substr(2) : path;
-}
-
 // Opening a file that is not there would make an empty database of it.
 void require_present(const std::string& store, const std::string& url) {
+    std::error_code error;
     std::error_code ignored;
     const std::string file = file_of(url);
-    if (file.empty() || std::filesystem::exists(file, ignored)) return;
+    if (file.empty() || std::filesystem::exists(file, error)) return;
+    if (error) {
+        throw Failure(ExitCode::unavailable,
+                      fmt::format("store '{}': cannot look at the file {}: {}", printable(store),
+                                  printable(file), error.message()));
+    }
     throw Failure(ExitCode::not_found,
                   fmt::format("store '{}': no such file: {}; is the name right? 'postroom migrate "
                               "up' makes it",
@@ -47,15 +50,15 @@ void require_schema(const std::string& name, const SchemaReport& report) {
     if (report.newer) return;
     if (report.version == 0) {
         throw Failure(ExitCode::schema,
-                      fmt::format("store '{}': the schema is not deployed; run 'postroom migrate "
-                                  "up', or give a DBA the output of 'postroom migrate sql'",
+                      fmt::format("store '{}': the schema is not deployed, or this user cannot "
+                                  "see it; run 'postroom migrate up', or give a DBA the output of "
+                                  "'postroom migrate sql'",
                                   name));
     }
     if (!report.pending.empty()) {
-        throw Failure(
-            ExitCode::schema,
-            fmt::format("store '{}': {} migrations are pending; run 'postroom migrate up'", name,
-                        report.pending.size()));
+        throw Failure(ExitCode::schema,
+                      fmt::format("store '{}': {} pending; run 'postroom migrate up'", name,
+                                  counted(report.pending.size(), "migration")));
     }
 }
 
@@ -87,6 +90,14 @@ auto named(const std::string& store, const std::string& url, Open open) {
             throw Failure(ExitCode::unavailable,
                           what + "; are database, user, password and rights right?");
         }
+        // A driver that knows more has said it behind a semicolon.
+        const bool advised = std::string_view(error.what()).find("; ") != std::string_view::npos;
+        if (error.kind() == ErrorKind::unavailable && !advised) {
+            throw Error(
+                error.kind(),
+                what +
+                    "; is the server running, and are address, database, user and password right?");
+        }
         throw Error(error.kind(), what);
     }
 }
@@ -117,12 +128,28 @@ private:
 
 }  // namespace
 
+std::string file_of(const std::string& url) {
+    constexpr std::string_view scheme = "sqlite:";
+    if (!url.starts_with(scheme)) return "";
+    const std::string path = url.substr(scheme.size());
+    if (path.starts_with("///")) return path.substr(2);
+    // With a host, and perhaps a password in front of it, it is no file; opening it says so.
+    return path.starts_with("//") ? "" : path;
+}
+
 Failure bad_address(const std::string& origin, const std::string& store,
                     const std::invalid_argument& error) {
+    std::string_view what = error.what();
+    constexpr std::string_view of_the_driver = "url: ";
+    if (what.starts_with(of_the_driver)) what.remove_prefix(of_the_driver.size());
+    // A flag and a variable are for this address and no other; of a file the line is known only.
+    const bool named = origin == "--url" || origin == "POSTROOM_URL";
+    const std::string place = named ? origin
+                                    : fmt::format("{}{}stores.{}.url", origin,
+                                                  origin.empty() ? "" : ": ", printable(store));
     return {ExitCode::config,
-            fmt::format("{}{}stores.{}.url: {}; an address looks like sqlite:shop.db or "
-                        "postgresql://app@db/shop",
-                        origin, origin.empty() ? "" : ": ", printable(store), error.what())};
+            fmt::format("{}: {}; an address looks like sqlite:shop.db or postgresql://app@db/shop",
+                        place, what)};
 }
 
 const daemon::StorePlan& one_store(const Config& config, const Invocation& in) {
@@ -158,8 +185,31 @@ std::unique_ptr<Store> open_with_schema(const std::string& url, const OpenOption
 
 std::unique_ptr<Store> open_store_of(const Config& config, const daemon::StorePlan& plan,
                                      Absent absent) {
+    if (!config.remote.empty()) return open_remote_store(config.remote, plan.name);
     if (absent == Absent::refuse) require_present(plan.name, plan.url);
     return opened(config, plan, [&] { return open_with_schema(plan.url, plan.options); });
+}
+
+std::unique_ptr<Store> open_for_writing(const Config& config, const daemon::StorePlan& plan) {
+    if (!plan.options.deploy_schema) require_present(plan.name, plan.url);
+    return opened(config, plan, [&] {
+        return named(plan.name, plan.url, [&] { return open_store(plan.url, plan.options); });
+    });
+}
+
+void rethrow_write_error(const Config& config, const daemon::StorePlan& plan, const Error& error) {
+    if (error.kind() != ErrorKind::rejected) throw;
+    const SchemaReport report = open_schema_of(config, plan, Absent::create)->report();
+    if (report.version == 0) {
+        throw Failure(ExitCode::schema,
+                      fmt::format("store '{}': {}; the schema is not deployed, or this user cannot "
+                                  "see it: run 'postroom migrate up' as its owner, or give a DBA "
+                                  "the output of 'postroom migrate sql', or let it grant what a "
+                                  "writer needs (docs/guides/roles-and-grants.md)",
+                                  plan.name, error.what()));
+    }
+    require_schema(plan.name, report);
+    throw;
 }
 
 std::unique_ptr<Schema> open_schema_of(const Config& config, const daemon::StorePlan& plan,
@@ -168,20 +218,6 @@ std::unique_ptr<Schema> open_schema_of(const Config& config, const daemon::Store
     return opened(config, plan, [&]() -> std::unique_ptr<Schema> {
         return std::make_unique<NamedSchema>(open_schema(plan.url, plan.options), plan);
     });
-}
-
-StoreControls& controls(Store& store) {
-    StoreControls* const found = controls_of(store);
-    if (found == nullptr)
-        throw Failure(ExitCode::failed,
-                      fmt::format("store '{}' cannot do this", printable(store.id())));
-    return *found;
-}
-
-std::optional<Instant> paused_since(Store& store, const std::string& topic) {
-    for (const PausedTopic& paused : controls(store).paused_topics())
-        if (paused.topic == topic) return paused.since;
-    return std::nullopt;
 }
 
 SchemaReport plan_for(const Config& config, const daemon::StorePlan& plan) {
@@ -194,6 +230,12 @@ SchemaReport plan_for(const Config& config, const daemon::StorePlan& plan) {
     daemon::StorePlan scratch = plan;
     scratch.url = "sqlite:" + folder.path() + "/empty.db";
     return open_schema_of(config, scratch, Absent::create)->report();
+}
+
+std::string operator_name() {
+    const passwd* const user = getpwuid(geteuid());
+    return fmt::format("{}@{}", user == nullptr ? fmt::format("{}", geteuid()) : user->pw_name,
+                       base::host_name());
 }
 
 Queue queue_of(const Invocation& in) {

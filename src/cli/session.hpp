@@ -10,8 +10,9 @@
 #include "cli/command.hpp"
 #include "cli/config/config.hpp"
 #include "cli/failure.hpp"
+#include "postroom/error.hpp"
 #include "postroom/open_store.hpp"
-#include "postroom/store_controls.hpp"
+#include "postroom/operator.hpp"
 
 namespace postroom::cli {
 
@@ -20,6 +21,9 @@ enum class Absent {
     create,  // where the schema may be deployed too: 'migrate up', or deploy_schema
     refuse,
 };
+
+// The file that a URL names; empty: it names a server.
+std::string file_of(const std::string& url);
 
 // The store that --store names, or the only one. Throws Failure{not_found}, or Failure{usage} when
 // there are several to choose from.
@@ -31,6 +35,15 @@ std::vector<daemon::StorePlan> chosen_stores(const Config& config, const Invocat
 // Opens it and looks whether its schema is there. Throws Failure with what to do.
 std::unique_ptr<Store> open_store_of(const Config& config, const daemon::StorePlan& plan,
                                      Absent absent = Absent::refuse);
+
+// For a user who may write messages and nothing else: the schema is not looked at, because such a
+// user cannot see all of it.
+std::unique_ptr<Store> open_for_writing(const Config& config, const daemon::StorePlan& plan);
+// For the handler that has caught `error`, thrown by a write to such a store: throws what it means
+// to the user, Failure{schema} when there is no schema to be seen, else the error itself.
+[[noreturn]] void rethrow_write_error(const Config& config, const daemon::StorePlan& plan,
+                                      const Error& error);
+
 std::unique_ptr<Schema> open_schema_of(const Config& config, const daemon::StorePlan& plan,
                                        Absent absent = Absent::refuse);
 
@@ -44,10 +57,8 @@ Failure bad_address(const std::string& origin, const std::string& store,
 // As the relay opens its stores: with the look at the schema.
 std::unique_ptr<Store> open_with_schema(const std::string& url, const OpenOptions& options);
 
-// What an operator may do with it. Throws Failure for a store that has no such thing.
-StoreControls& controls(Store& store);
-// Since when the outbox's topic is paused.
-std::optional<Instant> paused_since(Store& store, const std::string& topic);
+// Who runs this program, for the audit log: user@host.
+std::string operator_name();
 
 // --queue, outbox when it is not given.
 Queue queue_of(const Invocation& in);

@@ -1,11 +1,13 @@
 #include "daemon/log_lines.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 
 #include "cli/output/json.hpp"
+#include "cli/output/terminal.hpp"
 #include "cli/output/text.hpp"
 
 namespace postroom::daemon {
@@ -40,17 +42,17 @@ bool is_figure(std::string_view value) {
 bool is_figure_key(std::string_view key) {
     return key.ends_with("_ms") || key == "count" || key == "retry" || key == "max" ||
            key == "cycles" || key == "claimed" || key == "delivered" || key == "retried" ||
-           key == "dead" || key == "released" || key == "lost" || key == "store_failed" ||
-           key == "stores" || key == "sinks" || key == "routes" || key == "pid";
+           key == "dead" || key == "released" || key == "lost" || key == "left" ||
+           key == "store_failed" || key == "stores" || key == "sinks" || key == "routes" ||
+           key == "pid" || key == "failures";
 }
 
-}  // namespace
+std::string_view event_of(std::string_view text) { return text.substr(0, text.find(' ')); }
 
-std::string json_log_line(Instant time, LogLevel level, std::string_view text) {
-    cli::JsonObject line;
+// Calls `take` with each key and its value, which is quoted where the text has it quoted.
+template <class Take>
+void for_each_field(std::string_view text, const Take& take) {
     std::string_view rest = text;
-    line.add("ts", time).add("level", to_string(level));
-    line.add("event", rest.substr(0, rest.find(' ')));
     rest.remove_prefix(std::min(rest.find(' '), rest.size()));
     while (rest.starts_with(' ')) {
         rest.remove_prefix(1);
@@ -59,21 +61,51 @@ std::string json_log_line(Instant time, LogLevel level, std::string_view text) {
         const std::string_view key = rest.substr(0, equals);
         rest.remove_prefix(equals + 1);
         const std::size_t end = value_end(rest);
-        const std::string_view value = rest.substr(0, end);
+        take(key, rest.substr(0, end));
         rest.remove_prefix(end);
+    }
+}
+
+cli::Color color_of(LogLevel level) {
+    if (level == LogLevel::error) return cli::Color::red;
+    return level == LogLevel::warning ? cli::Color::yellow : cli::Color::none;
+}
+
+}  // namespace
+
+std::string json_log_line(Instant time, LogLevel level, std::string_view text) {
+    cli::JsonObject line;
+    line.add("ts", time).add("level", to_string(level)).add("event", event_of(text));
+    for_each_field(text, [&](std::string_view key, std::string_view value) {
         if (value.starts_with('"') || (is_figure_key(key) && is_figure(value))) {
             line.add_json(key, value);
         } else {
             line.add(key, value);
         }
-    }
+    });
     return line.text();
+}
+
+std::string terminal_log_line(Instant time, LogLevel level, std::string_view text, bool colors) {
+    const std::string word = fmt::format("{:<7}", to_string(level));
+    std::string line =
+        fmt::format("{} {} {}", cli::format_time(time).substr(11, 8),
+                    colors ? cli::in_color(color_of(level), word) : word, event_of(text));
+    for_each_field(text, [&](std::string_view key, std::string_view value) {
+        if (key != "id" && key != "key") line += fmt::format(" {}={}", key, value);
+    });
+    return line;
 }
 
 void write_log(const LogPlan& plan, LogLevel level, std::string_view text) {
     if (level < plan.level) return;
-    if (!plan.json) return log_to_stderr(level, text);
-    const std::string line = json_log_line(SystemClock().now(), level, text) + "\n";
+    const bool terminal = ::isatty(STDERR_FILENO) != 0;
+    if (!plan.json && !terminal) return log_to_stderr(level, text);
+    const Instant now = SystemClock().now();
+    const std::string line =
+        (plan.json ? json_log_line(now, level, text)
+                   : terminal_log_line(now, level, text, cli::takes_colors(STDERR_FILENO))) +
+        "\n";
     std::fwrite(line.data(), 1, line.size(), stderr);
 }
 

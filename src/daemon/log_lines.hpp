@@ -7,7 +7,7 @@
 
 #include "daemon/relay_plan.hpp"
 #include "postroom/clock.hpp"
-#include "postroom/log.hpp"
+#include "postroom/observer.hpp"
 
 namespace postroom::daemon {
 
@@ -17,6 +17,10 @@ inline constexpr std::size_t value_chars_max = 1000;
 // `NAME key=value key="a value"` as {"ts":...,"level":...,"event":"NAME","key":"value"}. Figures
 // become numbers.
 std::string json_log_line(Instant time, LogLevel level, std::string_view text);
+
+// The same line for a reader at a terminal: the time of day (UTC), and the message id as the only
+// one of a message's names.
+std::string terminal_log_line(Instant time, LogLevel level, std::string_view text, bool colors);
 
 // Writes one line to standard error in the form that `plan` asks for, unless it is below its level.
 void write_log(const LogPlan& plan, LogLevel level, std::string_view text);

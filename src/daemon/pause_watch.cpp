@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
 
+#include "base/sleep.hpp"
 #include "daemon/log_lines.hpp"
+#include "observe/log_line.hpp"
 #include "postroom/error.hpp"
-#include "postroom/store_controls.hpp"
-#include "queue/log_line.hpp"
+#include "postroom/operator.hpp"
 
 namespace postroom::daemon {
 
@@ -25,31 +24,35 @@ void tell(const LogPlan& log, std::string name, const Store& store, const std::s
                   .text());
 }
 
-void rest(const std::stop_token& stop, std::chrono::milliseconds time) {
-    std::mutex mutex;
-    std::condition_variable_any never;
-    std::unique_lock lock(mutex);
-    never.wait_for(lock, stop, time, [] { return false; });
-}
-
 }  // namespace
 
 void PauseWatch::start() {
     for (const StorePtr& store : stores_.stores()) look_at(*store);
-    thread_ = std::jthread([this](std::stop_token stop) { run(std::move(stop)); });
+    thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
 
-void PauseWatch::run(std::stop_token stop) {
+// One look that fails, whatever for, does not end them.
+void PauseWatch::run(const std::stop_token& stop) {
     while (!stop.stop_requested()) {
-        const std::vector<StorePtr> stores = stores_.stores();
-        const std::chrono::milliseconds spacing = std::max(
-            spacing_min, round_min / static_cast<int>(std::max<std::size_t>(1, stores.size())));
-        if (stores.empty()) rest(stop, spacing);
-        for (const StorePtr& store : stores) {
-            rest(stop, spacing);
-            if (stop.stop_requested()) return;
-            look_at(*store);
+        try {
+            look_at_all(stop);
+        } catch (const std::exception& error) {
+            write_log(
+                log_, LogLevel::error,
+                LogLine("RELAY_PAUSES_FAILED", value_chars_max).add("error", error.what()).text());
+            base::sleep_for(stop, round_min);
         }
+    }
+}
+
+void PauseWatch::look_at_all(const std::stop_token& stop) {
+    const std::vector<StorePtr> stores = stores_.stores();
+    const std::chrono::milliseconds spacing = std::max(
+        spacing_min, round_min / static_cast<int>(std::max<std::size_t>(1, stores.size())));
+    if (stores.empty()) base::sleep_for(stop, spacing);
+    for (const StorePtr& store : stores) {
+        if (!base::sleep_for(stop, spacing)) return;
+        look_at(*store);
     }
 }
 

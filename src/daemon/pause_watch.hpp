@@ -1,6 +1,6 @@
 // PauseWatch: keeps a relay's paused topics as the stores say.
 //
-// Each store keeps its own list (store_controls.hpp). It is looked at once a second; of more than
+// Each store keeps its own list (operator.hpp). It is looked at once a second; of more than
 // twenty stores, twenty are looked at each second, so that thousands of them cost no more.
 //
 // Thread safety: one thread owns it. It has a thread of its own.
@@ -14,7 +14,7 @@
 
 #include "daemon/relay_plan.hpp"
 #include "postroom/dispatcher.hpp"
-#include "postroom/store_provider.hpp"
+#include "postroom/tenancy.hpp"
 
 namespace postroom::daemon {
 
@@ -30,7 +30,8 @@ public:
     void request_stop() { thread_.request_stop(); }
 
 private:
-    void run(std::stop_token stop);
+    void run(const std::stop_token& stop);
+    void look_at_all(const std::stop_token& stop);
     void look_at(Store& store);
 
     const LogPlan& log_;

@@ -4,17 +4,30 @@
 #include <exception>
 #include <map>
 #include <optional>
+#include <set>
+#include <utility>
 
 #include "base/mutex.hpp"
+#include "base/wildcards.hpp"
+#include "daemon/due_left.hpp"
+#include "daemon/due_watch.hpp"
 #include "daemon/log_lines.hpp"
 #include "daemon/pause_watch.hpp"
-#include "postroom/discovery.hpp"
+#include "daemon/program_tracing.hpp"
+#include "daemon/relay_admin.hpp"
+#include "daemon/sink_names.hpp"
+#include "observe/log_line.hpp"
 #include "postroom/error.hpp"
-#include "postroom/metrics.hpp"
+#include "postroom/store_metrics.hpp"
+#include "postroom/tenancy.hpp"
 
 namespace postroom::daemon {
 
 namespace {
+
+constexpr std::chrono::milliseconds due_look_interval{500};
+// Longer than it takes claims to find what was committed behind them.
+constexpr std::chrono::seconds passed_by_max{35};
 
 // The stores of the plan: always the same.
 class PlannedStores final : public DatabaseDiscovery {
@@ -37,12 +50,14 @@ public:
     std::unique_ptr<Store> operator()(const std::string& url, const OpenOptions& options) {
         try {
             return open_(url, options);
-        } catch (const Error&) {
+        } catch (const Error& error) {
             const base::MutexLock lock(mutex_);
+            last_errors_[options.store_id] = error.what();
             if (!world_) world_ = std::current_exception();
             throw;
-        } catch (...) {
+        } catch (const std::exception& error) {
             const base::MutexLock lock(mutex_);
+            last_errors_[options.store_id] = error.what();
             if (!plan_) plan_ = std::current_exception();
             throw;
         }
@@ -55,9 +70,17 @@ public:
         if (none_open && world_) std::rethrow_exception(world_);
     }
 
+    // Why a store could not be opened when that was last tried.
+    std::string last_error(const std::string& store) {
+        const base::MutexLock lock(mutex_);
+        const auto at = last_errors_.find(store);
+        return at == last_errors_.end() ? "it is being opened" : at->second;
+    }
+
 private:
     const OpenStore open_;
     base::Mutex mutex_;
+    std::map<std::string, std::string> last_errors_ POSTROOM_GUARDED_BY(mutex_);
     std::exception_ptr world_ POSTROOM_GUARDED_BY(mutex_);
     std::exception_ptr plan_ POSTROOM_GUARDED_BY(mutex_);
 };
@@ -84,11 +107,24 @@ public:
     Parts(RelayPlan plan, OpenStore open)
         : plan_(std::move(plan)),
           log_(log_options(plan_.log)),
-          observers_{&log_, &metrics_},
+          named_log_(plan_.routes, log_),
+          metrics_(
+              {.destination_of = [this](const std::string& topic) { return destination_of(topic); },
+               .version = plan_.admin.version}),
+          tracing_(plan_.tracing,
+                   [log = plan_.log](LogLevel level, std::string_view text) {
+                       write_log(log, level, text);
+                   }),
+          observers_{&named_log_, &metrics_, &due_, &tracing_.observer()},
           silent_start_(observers_),
           planned_(plan_.stores),
           open_(std::move(open)) {
-        for (const SinkConfig& config : plan_.sinks) sinks_[config.name] = make_sink(config);
+        for (const std::string& warning : plan_.warnings) warn("config", warning);
+        for (const SinkConfig& config : plan_.sinks) {
+            const std::shared_ptr<Sink>& sink = sinks_[config.name] = make_sink(config);
+            for (const std::string& warning : sink->warnings())
+                warn("sinks." + config.name, warning);
+        }
         stores_.emplace(
             planned_,
             DiscoveryOptions{.budget = std::make_shared<ConnectionBudget>(plan_.connections_max),
@@ -102,29 +138,106 @@ public:
         dispatcher_.emplace(*stores_, plan_.dispatcher);
         for (const RoutePlan& route : plan_.routes) {
             const std::shared_ptr<Sink>& sink = sinks_.at(route.sink);
+            routes_.push_back(
+                {.pattern = route.pattern, .sink = route.sink, .destination = sink->destination()});
             dispatcher_->routes().on_matching(route.pattern, plan_.dispatcher.batch,
-                                              handler_of(sink), sink->destination());
+                                              handler_of(sink), sink->destination(), route.retry);
         }
         pauses_.emplace(plan_.log, *stores_, *dispatcher_);
+        admin_.emplace(plan_, routes_, *stores_, metrics_, *dispatcher_,
+                       [this] { return unopened(); });
     }
 
     void start() {
         pauses_->start();
         dispatcher_->start();
+        admin_->start();
     }
+    // A request that waits for a slow statement does not keep deliveries from ending in time.
     void stop() {
+        admin_->request_stop();
         pauses_->request_stop();
         dispatcher_->close();
         for (const auto& [name, sink] : sinks_) sink->close();
         sinks_.clear();
+        admin_->stop();
+        tracing_.close();
     }
     std::size_t stores_open() const { return stores_->stores().size(); }
-    std::uint64_t delivered() const { return metrics_.snapshot(Queue::outbox).dispatch_success; }
+    std::uint64_t delivered() const { return metrics_.total(Queue::outbox).dispatch_success; }
+    std::uint64_t undelivered() const { return due_.left(); }
+    bool finished_due() {
+        std::set<std::string> ids;
+        for (const StorePtr& store : stores_->stores()) ids.insert(store->id());
+        if (!due_.through(ids)) {
+            dispatcher_->nudge();
+            return false;
+        }
+        // Outcomes for a store that fails may never be stored; closing bounds the wait for them.
+        if (due_.any_failed()) return true;
+        return dispatcher_->status().in_flight == 0 && nothing_passed_by();
+    }
+    bool any_store_failed() const { return due_.any_failed(); }
+    std::vector<StoreWait> waits() const { return dispatcher_->waits(); }
 
 private:
+    // A claim may pass by a message that is due: somebody has its row locked, or it was committed
+    // below what claims know, and is found by a later one. Claims go on for such, as long as they
+    // bring something now and then.
+    bool nothing_passed_by() {
+        const Instant now = monotonic_clock().now();
+        if (now < next_look_) return false;
+        next_look_ = now + due_look_interval;
+        if (std::exchange(delivered_at_look_, delivered()) != delivered() || !passed_by_since_)
+            passed_by_since_ = now;
+        const bool give_up = now - *passed_by_since_ >= passed_by_max;
+        bool none = true;
+        for (const StorePtr& store : stores_->stores()) {
+            const std::vector<WorkItemId> left = due_left(*store, [this](const Message& message) {
+                return route_of(message.topic) != nullptr;
+            });
+            if (give_up) due_.note_left(store->id(), left);
+            none = none && left.empty();
+        }
+        if (none || give_up) return true;
+        due_.look_again();
+        return false;
+    }
+
+    std::vector<UnopenedStore> unopened() {
+        std::vector<UnopenedStore> out;
+        for (const StorePlan& store : plan_.stores)
+            if (stores_->find(store.name) == nullptr)
+                out.push_back({.store = store.name, .error = open_.last_error(store.name)});
+        return out;
+    }
+
+    // nullptr: nobody takes it.
+    const AdminRoute* route_of(const std::string& topic) const {
+        for (const AdminRoute& route : routes_)
+            if (base::matches_wildcards(route.pattern, topic)) return &route;
+        return nullptr;
+    }
+    std::string destination_of(const std::string& topic) const {
+        const AdminRoute* const route = route_of(topic);
+        return route == nullptr ? "" : route->destination;
+    }
+
+    void warn(const std::string& about, const std::string& warning) const {
+        write_log(plan_.log, LogLevel::warning,
+                  LogLine("CONFIG_WARNING", value_chars_max)
+                      .add("about", about)
+                      .add("warning", warning)
+                      .text());
+    }
+
     RelayPlan plan_;
     LogObserver log_;
-    Metrics metrics_;
+    SinkNames named_log_;
+    std::vector<AdminRoute> routes_;  // constant once messages are delivered
+    StoreMetrics metrics_;
+    DueWatch due_;
+    ProgramTracing tracing_;
     Observers observers_;
     SilentStart silent_start_;
     PlannedStores planned_;
@@ -133,6 +246,12 @@ private:
     std::optional<DiscoveredStores> stores_;
     std::optional<Dispatcher> dispatcher_;
     std::optional<PauseWatch> pauses_;
+    std::optional<RelayAdmin> admin_;
+
+    // Of a relay that ends when nothing is due.
+    Instant next_look_{};
+    std::optional<Instant> passed_by_since_;
+    std::uint64_t delivered_at_look_ = 0;
 };
 
 Relay::Relay(RelayPlan plan, OpenStore open)
@@ -144,5 +263,9 @@ void Relay::start() { parts_->start(); }
 void Relay::stop() { parts_->stop(); }
 std::size_t Relay::stores_open() const { return parts_->stores_open(); }
 std::uint64_t Relay::delivered() const { return parts_->delivered(); }
+std::uint64_t Relay::undelivered() const { return parts_->undelivered(); }
+bool Relay::finished_due() { return parts_->finished_due(); }
+bool Relay::any_store_failed() const { return parts_->any_store_failed(); }
+std::vector<StoreWait> Relay::waits() const { return parts_->waits(); }
 
 }  // namespace postroom::daemon

@@ -8,9 +8,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "daemon/relay_plan.hpp"
-#include "postroom/discovery.hpp"
+#include "postroom/tenancy.hpp"
 
 namespace postroom::daemon {
 
@@ -32,6 +33,16 @@ public:
 
     std::size_t stores_open() const;
     std::uint64_t delivered() const;
+    // Messages that were due and are not delivered: to be tried again, dead, given back, or not
+    // even claimed.
+    std::uint64_t undelivered() const;
+    // Whether everything that was due when this was last asked, and all that it made due, has been
+    // handled. Asking makes the relay look. Where the stores have messages that claims do not
+    // bring for long, it gives up on those.
+    bool finished_due();
+    bool any_store_failed() const;
+    // Which stores do not answer at this moment. Also while another thread stops the relay.
+    std::vector<StoreWait> waits() const;
 
 private:
     class Parts;
@@ -47,11 +58,25 @@ class Signals {
 public:
     Signals();
     Request wait() const;
-    // The same for so long at most; nullopt when none came.
+    // Waits for `time` at most; nullopt when no signal came.
     std::optional<Request> wait(std::chrono::milliseconds time) const;
     // From now on another SIGTERM or SIGINT ends the process at once.
     void let_through() const;
 };
+
+// What one round brought.
+struct OnceResult {
+    std::uint64_t delivered = 0;
+    std::uint64_t left = 0;    // see Relay::undelivered()
+    bool unavailable = false;  // a store could not be opened, or failed
+    bool stopped = false;      // it was asked to stop before it was through
+};
+
+// Delivers what is due and returns. What the relay throws comes out.
+OnceResult run_once(const Signals& signals, RelayPlan plan, const OpenStore& open);
+// The same again and again, `interval` from one beginning to the next, until it is asked to stop.
+void run_every(const Signals& signals, std::chrono::milliseconds interval,
+               const std::function<RelayPlan()>& load, const OpenStore& open);
 
 // Runs a relay until it is asked to stop. `load` gives the plan, for the start and for each reload;
 // what it or the new relay throws comes out at the start, and is logged at a reload while the old

@@ -2,12 +2,15 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "postroom/admin.hpp"
 #include "postroom/dispatcher.hpp"
-#include "postroom/log.hpp"
+#include "postroom/observer.hpp"
 #include "postroom/open_store.hpp"
+#include "postroom/otlp.hpp"
 #include "postroom/sink.hpp"
 
 namespace postroom::daemon {
@@ -22,6 +25,7 @@ struct StorePlan {
 struct RoutePlan {
     std::string pattern{};
     std::string sink{};
+    std::optional<RetryPolicy> retry{};  // none: the dispatcher's
 };
 
 struct LogPlan {
@@ -37,6 +41,9 @@ struct RelayPlan {
     DispatcherOptions dispatcher{};   // `observer` is the relay's
     std::size_t connections_max = 64;
     LogPlan log{};
+    std::optional<OtlpSettings> tracing{};  // none: no spans
+    AdminOptions admin{};  // `listen` empty: no server. Dispatcher, routes and log are the relay's
+    std::vector<std::string> warnings{};  // what is odd about the configuration
 };
 
 }  // namespace postroom::daemon

@@ -9,9 +9,11 @@
 #include <future>
 #include <thread>
 
+#include "daemon/end_watch.hpp"
 #include "daemon/log_lines.hpp"
 #include "daemon/relay.hpp"
-#include "queue/log_line.hpp"
+#include "daemon/service_manager.hpp"
+#include "observe/log_line.hpp"
 
 namespace postroom::daemon {
 
@@ -28,7 +30,8 @@ sigset_t operator_signals() {
 
 LogLine line(std::string name) { return {std::move(name), value_chars_max}; }
 
-void tell_ready(const RelayPlan& plan, const Relay& relay, std::string name) {
+void tell_ready(const ServiceManager& manager, const RelayPlan& plan, const Relay& relay,
+                std::string name) {
     write_log(plan.log, LogLevel::info,
               line(std::move(name))
                   .add("stores", std::uint64_t{relay.stores_open()})
@@ -36,6 +39,8 @@ void tell_ready(const RelayPlan& plan, const Relay& relay, std::string name) {
                   .add("routes", std::uint64_t{plan.routes.size()})
                   .add("pid", static_cast<std::uint64_t>(::getpid()))
                   .text());
+    manager.ready(fmt::format("Stores open: {}, sinks: {}, routes: {}", relay.stores_open(),
+                              plan.sinks.size(), plan.routes.size()));
 }
 
 void tell_stopped(const RelayPlan& plan, const Relay& relay) {
@@ -51,8 +56,9 @@ struct Prepared {
 
 // Makes one while the signals are heard; nullopt when a stop came first: then the making goes on in
 // its thread, and the process has to be ended around it.
-std::optional<Prepared> prepare(const Signals& signals, const std::function<RelayPlan()>& load,
-                                const OpenStore& open, bool& reload_again) {
+std::optional<Prepared> prepare(const Signals& signals, const ServiceManager& manager,
+                                const std::function<RelayPlan()>& load, const OpenStore& open,
+                                bool& reload_again) {
     std::packaged_task<Prepared()> making([load, open] {
         Prepared made{.plan = load()};
         made.relay = std::make_unique<Relay>(made.plan, open);
@@ -60,7 +66,9 @@ std::optional<Prepared> prepare(const Signals& signals, const std::function<Rela
     });
     std::future<Prepared> made = making.get_future();
     std::thread maker(std::move(making));
+    Heartbeat heart(manager);
     while (made.wait_for(std::chrono::seconds{0}) != std::future_status::ready) {
+        heart.beat();
         const std::optional<Request> request = signals.wait(patience);
         if (request == Request::stop) {
             maker.detach();
@@ -77,36 +85,53 @@ std::optional<Prepared> prepare(const Signals& signals, const std::function<Rela
     std::_Exit(0);
 }
 
-void stop(const Signals& signals, const Prepared& running) {
+void stop(const Signals& signals, const ServiceManager& manager, const Prepared& running) {
+    manager.stopping();
     write_log(running.plan.log, LogLevel::info, line("RELAY_STOPPING").text());
-    signals.let_through();
+    const EndWatch watch(signals, manager, *running.relay, running.plan, true);
     running.relay->stop();
     tell_stopped(running.plan, *running.relay);
 }
 
 // The new relay is whole before the old one is stopped: a config that does not work changes
 // nothing. Returns whether to do it once more.
-bool reload(const Signals& signals, Prepared& running, const std::function<RelayPlan()>& load,
-            const OpenStore& open) {
+bool reload(const Signals& signals, const ServiceManager& manager, Prepared& running,
+            const std::function<RelayPlan()>& load, const OpenStore& open) {
+    manager.reloading();
     bool again = false;
     std::optional<Prepared> next;
     try {
-        next = prepare(signals, load, open, again);
+        next = prepare(signals, manager, load, open, again);
     } catch (const std::exception& error) {
         write_log(running.plan.log, LogLevel::error,
                   line("RELAY_RELOAD_REFUSED").add("error", error.what()).text());
+        manager.ready("The new configuration was refused; the old one is at work");
         return again;
     }
     if (!next) {
-        stop(signals, running);
+        stop(signals, manager, running);
         end_process();
     }
-    running.relay->stop();
-    tell_stopped(running.plan, *running.relay);
+    {
+        const EndWatch watch(signals, manager, *running.relay, running.plan, false);
+        running.relay->stop();
+        tell_stopped(running.plan, *running.relay);
+        if (watch.stop_asked()) end_process();
+        again = again || watch.reload_asked();
+    }
     next->relay->start();
     running = std::move(*next);
-    tell_ready(running.plan, *running.relay, "RELAY_RELOADED");
+    tell_ready(manager, running.plan, *running.relay, "RELAY_RELOADED");
     return again;
+}
+
+Request next_request(const Signals& signals, const ServiceManager& manager) {
+    if (!manager.alive_every()) return signals.wait();
+    for (;;) {
+        manager.alive();
+        if (const std::optional<Request> request = signals.wait(*manager.alive_every()))
+            return *request;
+    }
 }
 
 }  // namespace
@@ -145,14 +170,15 @@ void Signals::let_through() const {
 
 void run_relay(const Signals& signals, const std::function<RelayPlan()>& load,
                const OpenStore& open) {
+    const ServiceManager manager;
     bool reload_wanted = false;
-    std::optional<Prepared> running = prepare(signals, load, open, reload_wanted);
+    std::optional<Prepared> running = prepare(signals, manager, load, open, reload_wanted);
     if (!running) end_process();
     running->relay->start();
-    tell_ready(running->plan, *running->relay, "RELAY_READY");
-    while (reload_wanted || signals.wait() == Request::reload)
-        reload_wanted = reload(signals, *running, load, open);
-    stop(signals, *running);
+    tell_ready(manager, running->plan, *running->relay, "RELAY_READY");
+    while (reload_wanted || next_request(signals, manager) == Request::reload)
+        reload_wanted = reload(signals, manager, *running, load, open);
+    stop(signals, manager, *running);
 }
 
 }  // namespace postroom::daemon

@@ -3,18 +3,19 @@
 #include <stdexcept>
 #include <thread>
 
+#include "cli/classic_options.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/failure.hpp"
-#include "cli/foreign_shape.hpp"
 #include "cli/output/json.hpp"
 #include "cli/output/progress.hpp"
 #include "cli/output/text.hpp"
-#include "cli/session.hpp"
 #include "postroom/error.hpp"
 
 namespace postroom::cli {
 
 namespace {
+
+using adoption::Adoption;
 
 constexpr std::chrono::milliseconds follow_pause{500};
 constexpr int conflicts_max = 10;  // in a row
@@ -34,11 +35,11 @@ std::string so_far(const Outcome& outcome, bool unknown = false) {
 }
 
 // A chunk that met somebody else's is repeated as a whole.
-AdoptResult adopt_chunk(TableAdoption& tables, const AdoptRequest& request,
-                        const Outcome& outcome) {
+Adoption::Taken take_chunk(Adoption& table, const Adoption::Request& request,
+                           const Outcome& outcome) {
     for (int conflicts = 0;; ++conflicts) {
         try {
-            return tables.adopt(request);
+            return table.take(request);
         } catch (const std::invalid_argument& error) {
             throw Failure(ExitCode::input, fmt::format("{}; {}; mend the row or mark it as "
                                                        "processed, then go on",
@@ -53,13 +54,13 @@ AdoptResult adopt_chunk(TableAdoption& tables, const AdoptRequest& request,
     }
 }
 
-Outcome take_over(TableAdoption& tables, const AdoptRequest& request, std::uint64_t total,
+Outcome take_over(Adoption& table, const Adoption::Request& request, std::uint64_t total,
                   bool follow) {
     Outcome outcome;
     Progress progress("rows taken over",
                       follow ? std::nullopt : std::optional<std::uint64_t>(total));
     while (true) {
-        const AdoptResult chunk = adopt_chunk(tables, request, outcome);
+        const Adoption::Taken chunk = take_chunk(table, request, outcome);
         outcome.rows += chunk.rows;
         outcome.enqueued += chunk.enqueued;
         progress.at(outcome.rows);
@@ -70,7 +71,7 @@ Outcome take_over(TableAdoption& tables, const AdoptRequest& request, std::uint6
 }
 
 void report(const Invocation& in, const std::string& table, const Outcome& outcome,
-            const AdoptCounts& counts) {
+            const Adoption::Counts& counts) {
     if (in.json()) {
         print(JsonObject()
                   .add("table", table)
@@ -101,50 +102,44 @@ void report(const Invocation& in, const std::string& table, const Outcome& outco
 }
 
 ExitCode run_adopt(const Invocation& in) {
-    check_foreign_options(in);
-    const Config config = load_config(in);
-    const std::unique_ptr<Store> store = open_store_of(config, one_store(config, in));
-    TableAdoption& tables = adoption(*store);
-    const AdoptRequest request{.table = foreign_table(*store, in),
-                               .chunk = chunk_of(in),
-                               .dead = in.has("dead"),
-                               .remove = in.has("remove")};
-    const auto& columns = request.table.columns;
-    if (!request.remove && !columns.contains("is_processed") && !columns.contains("processed_at") &&
-        !(columns.contains("status") && !request.table.finished.empty()))
+    const auto [store, table, chunk] = open_classic_table(in);
+    const Adoption::Request request{
+        .rows = chunk, .dead = in.has("dead"), .remove = in.has("remove")};
+    if (!request.remove && !table.can_mark())
         throw Failure(ExitCode::usage,
                       fmt::format("no column of {} tells that a row was processed; name one with "
                                   "--map processed_at=..., or let the rows be removed with "
                                   "--remove",
-                                  printable(request.table.name)));
-    const AdoptCounts counts = as_usage([&] { return tables.count(request.table); });
+                                  printable(table.name)));
+    Adoption adopted(*store, table);
+    const Adoption::Counts counts = as_usage([&] { return adopted.count(); });
     Outcome outcome;
     if (!in.dry_run())
-        outcome = take_over(tables, request, counts.pending + (request.dead ? counts.dead : 0),
+        outcome = take_over(adopted, request, counts.pending + (request.dead ? counts.dead : 0),
                             in.has("follow"));
-    report(in, request.table.name, outcome, counts);
+    report(in, table.name, outcome, counts);
     return ExitCode::ok;
 }
 
 }  // namespace
 
 Command adopt_command() {
-    std::vector<Option> options = foreign_table_options();
-    options.push_back({.name = "pending",
-                       .value = "VALUES",
-                       .what = "Values of the status that wait for delivery, with commas."});
-    options.push_back({.name = "dead-status",
-                       .value = "VALUES",
-                       .what = "Values of the status that are given up."});
-    options.push_back(
-        {.name = "finished", .value = "VALUE", .what = "The status of what was delivered."});
-    options.push_back({.name = "lock-timeout",
-                       .value = "DURATION",
-                       .what = "A row that was locked_at so long ago may be taken; 5m."});
-    options.push_back({.name = "dead", .what = "Dead rows too, as new messages."});
-    options.push_back(
-        {.name = "remove", .what = "Remove the rows instead of marking them as processed."});
-    options.push_back({.name = "follow", .what = "Go on with what is still written, until ended."});
+    std::vector<Option> options = classic_table_options();
+    const std::vector<Option> more{
+        {.name = "pending",
+         .value = "VALUES",
+         .what = "Values of the status that wait for delivery, with commas."},
+        {.name = "dead-status",
+         .value = "VALUES",
+         .what = "Values of the status that are given up."},
+        {.name = "finished", .value = "VALUE", .what = "The status of what was delivered."},
+        {.name = "lock-timeout",
+         .value = "DURATION",
+         .what = "A row that was locked_at so long ago may be taken; 5m."},
+        {.name = "dead", .what = "Dead rows too, as new messages."},
+        {.name = "remove", .what = "Remove the rows instead of marking them as processed."},
+        {.name = "follow", .what = "Go on with what is still written, until ended."}};
+    options.insert(options.end(), more.begin(), more.end());
     return {.name = "adopt",
             .summary = "Take over the rows of an outbox table that another program writes.",
             .details =

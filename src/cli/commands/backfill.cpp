@@ -3,55 +3,49 @@
 #include <stdexcept>
 #include <thread>
 
+#include "cli/classic_options.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/failure.hpp"
-#include "cli/foreign_shape.hpp"
 #include "cli/output/json.hpp"
 #include "cli/output/progress.hpp"
 #include "cli/output/text.hpp"
-#include "cli/session.hpp"
 
 namespace postroom::cli {
 
 namespace {
 
-std::uint64_t fill_chunk(TableAdoption& tables, const ForeignTable& table, std::uint32_t chunk,
-                         std::uint64_t filled) {
+std::uint64_t fill_chunk(adoption::Adoption& table, std::uint32_t chunk, std::uint64_t filled) {
     try {
-        return tables.backfill(table, chunk);
+        return table.backfill(chunk);
     } catch (const std::invalid_argument& error) {
         throw Failure(ExitCode::input,
                       fmt::format("{}; {} rows were given a key before it", error.what(), filled));
     }
 }
 
-std::uint64_t fill(TableAdoption& tables, const ForeignTable& table, std::uint32_t chunk,
-                   std::uint64_t total) {
+std::uint64_t fill(adoption::Adoption& table, std::uint32_t chunk, std::uint64_t total) {
     Progress progress("keys", total);
     std::uint64_t filled = 0;
     while (true) {
-        const std::uint64_t done = fill_chunk(tables, table, chunk, filled);
+        const std::uint64_t done = fill_chunk(table, chunk, filled);
         filled += done;
         progress.at(filled);
         if (done > 0) continue;
-        if (tables.count_without_key(table) == 0) return filled;
+        if (table.count_without_key() == 0) return filled;
         std::this_thread::sleep_for(held_pause);
     }
 }
 
 ExitCode run_backfill(const Invocation& in) {
-    check_foreign_options(in);
-    const Config config = load_config(in);
-    const std::unique_ptr<Store> store = open_store_of(config, one_store(config, in));
-    TableAdoption& tables = adoption(*store);
-    const ForeignTable table = foreign_table(*store, in);
-    if (!table.columns.contains("idempotency_key"))
+    const auto [store, table, chunk] = open_classic_table(in);
+    if (!table.has("idempotency_key"))
         throw Failure(ExitCode::usage,
                       fmt::format("{} has no column for the key: add one that may be NULL, such as "
                                   "IdempotencyKey, or name it with --map idempotency_key=...",
                                   printable(table.name)));
-    const std::uint64_t missing = as_usage([&] { return tables.count_without_key(table); });
-    const std::uint64_t filled = in.dry_run() ? 0 : fill(tables, table, chunk_of(in), missing);
+    adoption::Adoption adopted(*store, table);
+    const std::uint64_t missing = as_usage([&] { return adopted.count_without_key(); });
+    const std::uint64_t filled = in.dry_run() ? 0 : fill(adopted, chunk, missing);
     if (in.json()) {
         print(JsonObject()
                   .add("table", table.name)
@@ -81,7 +75,7 @@ Command backfill_command() {
                 "give them. In chunks, each a transaction of its own; writers go on, and the same "
                 "command goes on after an interruption. Our own messages need none: without a key "
                 "of its own a message has its message id for one.",
-            .options = foreign_table_options(),
+            .options = classic_table_options(),
             .examples = {"postroom backfill --shape outbox_messages"},
             .prints = true,
             .changes = true,

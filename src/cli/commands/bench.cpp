@@ -3,36 +3,26 @@
 #include <array>
 #include <functional>
 
-#include "cli/bench/bench_tables.hpp"
 #include "cli/bench/measures.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/failure.hpp"
+#include "cli/number_option.hpp"
 #include "cli/output/json.hpp"
 #include "cli/output/progress.hpp"
 #include "cli/output/table.hpp"
 #include "cli/output/text.hpp"
+#include "cli/own_tables.hpp"
 #include "cli/session.hpp"
 
 namespace postroom::cli {
 
 namespace {
 
-constexpr std::int64_t seconds_max = 600;
+constexpr std::int64_t bench_seconds_max = 600;
 constexpr std::size_t measure_count = 5;
 
-std::int64_t number_of(const Invocation& in, const std::string& option, std::int64_t otherwise,
-                       std::int64_t min, std::int64_t max) {
-    if (!in.has(option)) return otherwise;
-    const std::optional<std::int64_t> number = parse_integer(in.value(option));
-    if (!number || *number < min || *number > max) {
-        throw Failure(ExitCode::usage,
-                      fmt::format("--{} must be a whole number from {} to {}", option, min, max));
-    }
-    return *number;
-}
-
 Load load_of(const Invocation& in, const Limits& limits, const Interrupt& interrupt) {
-    const std::int64_t seconds = number_of(in, "seconds", 10, 1, seconds_max);
+    const std::int64_t seconds = number_of(in, "seconds", 10, 1, bench_seconds_max);
     const auto payload_max = static_cast<std::int64_t>(limits.max_payload_bytes);
     return {.each = std::chrono::milliseconds{seconds * 1000 / std::int64_t{measure_count}},
             .payload_bytes =
@@ -41,7 +31,7 @@ Load load_of(const Invocation& in, const Limits& limits, const Interrupt& interr
 }
 
 // The latencies first, while nothing else lies in the queue.
-std::vector<Measure> measure_all(const BenchTables& tables, const Load& load) {
+std::vector<Measure> measure_all(const OwnTables& tables, const Load& load) {
     const std::unique_ptr<Store> store = tables.open();
     const std::unique_ptr<Store> other = tables.open();
     const std::array<std::function<Measure()>, measure_count> all{
@@ -83,7 +73,7 @@ std::string json_of(const std::string& store, const Load& load,
            "\n";
 }
 
-std::string text_of(const std::vector<Measure>& measures) {
+std::string text_of(const std::vector<Measure>& measures, const Layout& layout) {
     Table table({"MEASURE", "MESSAGES", "PER SECOND", "P50", "P99", "WHAT"});
     const auto milliseconds = [](std::chrono::microseconds time) {
         return fmt::format("{:.3f} ms", static_cast<double>(time.count()) / 1000);
@@ -94,22 +84,7 @@ std::string text_of(const std::vector<Measure>& measures) {
                    milliseconds(percentile(measure, 0.5)), milliseconds(percentile(measure, 0.99)),
                    measure.what});
     }
-    return table.text();
-}
-
-std::string plan_text(const Invocation& in, const daemon::StorePlan& plan) {
-    const std::string what = in.has("clean") ? "remove" : "create, fill and remove";
-    if (in.json()) {
-        return JsonObject()
-                   .add("store", plan.name)
-                   .add("tables", plan.options.schema)
-                   .add("would", what)
-                   .add("dry_run", true)
-                   .text() +
-               "\n";
-    }
-    return fmt::format("would {} tables named {}... in store '{}'\n", what, plan.options.schema,
-                       printable(plan.name));
+    return table.text(layout);
 }
 
 ExitCode run_bench(const Invocation& in) {
@@ -117,23 +92,23 @@ ExitCode run_bench(const Invocation& in) {
     daemon::StorePlan plan = one_store(config, in);
     const Interrupt interrupt;
     const Load load = load_of(in, plan.options.limits, interrupt);
-    plan.options = BenchTables::named(plan.options);
+    plan.options = OwnTables::named(plan.options, "bench");
     const auto open = [&] { return open_schema_of(config, plan); };
     if (in.dry_run()) {
         (void)open()->report();
-        print(plan_text(in, plan));
+        print(own_tables_plan(in, plan));
         return ExitCode::ok;
     }
     if (in.has("clean")) {
-        BenchTables::clean(plan.url, plan.options, open);
+        OwnTables::clean(plan.url, plan.options, open);
         print(in.json() ? "{\"clean\":true}\n" : "no tables of the bench are there\n");
         return ExitCode::ok;
     }
     const std::vector<Measure> measures = [&] {
-        const BenchTables tables(plan.url, plan.options, open);
+        const OwnTables tables("bench", plan.url, plan.options, open);
         return measure_all(tables, load);
     }();
-    print(in.json() ? json_of(plan.name, load, measures) : text_of(measures));
+    print(in.json() ? json_of(plan.name, load, measures) : text_of(measures, layout_for(in)));
     return ExitCode::ok;
 }
 
@@ -158,6 +133,7 @@ Command bench_command() {
                          .what = "Only remove what a bench that was killed has left behind."}},
             .examples = {"postroom bench --url postgresql://app@db/shop"},
             .prints = true,
+            .tabulates = true,
             .changes = true,
             .run = &run_bench};
 }

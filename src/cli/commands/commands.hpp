@@ -15,6 +15,8 @@ Command discard_command();
 Command doctor_command();
 Command enqueue_command();
 Command explain_command();
+Command healthcheck_command();
+Command help_command();
 Command list_command();
 Command migrate_command();
 Command pages_command();  // hidden: writes the reference pages
@@ -23,9 +25,14 @@ Command purge_command();
 Command redrive_command();
 Command relay_command();
 Command resume_command();
+Command retry_now_command();
 Command show_command();
 Command status_command();
 Command tail_command();
+Command token_command();
+Command top_command();
+Command torture_command();
 Command version_command();
+Command workers_command();
 
 }  // namespace postroom::cli

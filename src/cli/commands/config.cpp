@@ -25,10 +25,10 @@ ExitCode check(const Invocation& in) {
               "\n");
         return ExitCode::ok;
     }
-    print(fmt::format("{}: ok, {} stores, {} sinks, {} routes\n",
-                      config.file.empty() ? "no config file" : printable(config.file),
-                      config.plan.stores.size(), config.plan.sinks.size(),
-                      config.plan.routes.size()));
+    print(fmt::format(
+        "{}: ok, {}, {}, {}\n", config.file.empty() ? "no config file" : printable(config.file),
+        counted(config.plan.stores.size(), "store"), counted(config.plan.sinks.size(), "sink"),
+        counted(config.plan.routes.size(), "route")));
     return ExitCode::ok;
 }
 
@@ -52,7 +52,7 @@ ExitCode show(const Invocation& in) {
         array.add_json(
             JsonObject().add("key", key).add("value", value).add("origin", given.origin).text());
     }
-    print(in.json() ? array.text() + "\n" : table.text());
+    print(in.json() ? array.text() + "\n" : table.text(layout_for(in)));
     return ExitCode::ok;
 }
 
@@ -74,6 +74,7 @@ Command config_command() {
                         "parameters.",
                     .options = {{.name = "changed", .what = "Leave out what is at its default."}},
                     .prints = true,
+                    .tabulates = true,
                     .run = &show};
     return {.name = "config",
             .summary = "Check and show the configuration.",

@@ -57,14 +57,18 @@ ExitCode run_demo(const Invocation& in) {
     require_http();
     const Interrupt interrupt;
     TemporaryFolder folder("demo");
-    const demo::Stage stage{.folder = folder.path(),
-                            .program = std::filesystem::read_symlink("/proc/self/exe").string(),
-                            .tell = in.json() ? &tell_beside : &print,
-                            .output = in.json() ? STDERR_FILENO : STDOUT_FILENO};
+    const demo::Stage stage{
+        .folder = folder.path(),
+        .program = std::filesystem::read_symlink("/proc/self/exe").string(),
+        .tell = in.json() ? &tell_beside : &print,
+        .show =
+            [&in](const demo::Summary& summary) {
+                print(in.json() ? summary_json(summary) : summary_text(summary));
+            },
+        .output = in.json() ? STDERR_FILENO : STDOUT_FILENO,
+        .open = in.has("open")};
     try {
-        const demo::Summary summary = demo::tell_story(stage, interrupt);
-        print(in.json() ? summary_json(summary) : summary_text(summary));
-        if (summary.good) return ExitCode::ok;
+        if (demo::tell_story(stage, interrupt).good) return ExitCode::ok;
     } catch (const Failure&) {
         throw;
     } catch (const std::exception& error) {
@@ -88,8 +92,10 @@ Command demo_command() {
                 "ships each order once, whatever happens in between. Takes about ten seconds, on "
                 "127.0.0.1 and in a temporary folder that is gone afterwards; config and databases "
                 "of yours are not touched. With --json the story goes to standard error and the "
-                "figures to standard output.",
-            .examples = {"postroom demo"},
+                "figures to standard output. With --open it says where the dashboard is, takes a "
+                "minute, and keeps everything running until Ctrl-C.",
+            .options = {{.name = "open", .what = "To be watched on the dashboard, until Ctrl-C."}},
+            .examples = {"postroom demo", "postroom demo --open"},
             .prints = true,
             .reads_config = false,
             .run = &run_demo};

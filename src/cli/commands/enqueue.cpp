@@ -7,6 +7,7 @@
 #include <iostream>
 #include <system_error>
 
+#include "base/json_text.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/failure.hpp"
 #include "cli/input/line_enqueuer.hpp"
@@ -14,7 +15,8 @@
 #include "cli/output/json.hpp"
 #include "cli/output/text.hpp"
 #include "cli/session.hpp"
-#include "postroom/outbox.hpp"
+#include "daemon/program_tracing.hpp"
+#include "queue/message_json.hpp"
 
 namespace postroom::cli {
 
@@ -22,11 +24,20 @@ namespace {
 
 constexpr std::int64_t batch_max = 10'000;
 
+// Somebody at a terminal would take the silence for work.
+void say_what_is_awaited(std::string_view what) {
+    if (::isatty(STDIN_FILENO) == 1) complain(what);
+}
+
 // A folder, a closed descriptor or a broken disk is not an empty payload.
 std::string read_payload(const Invocation& in) {
     if (in.has("payload")) return in.value("payload");
     const std::string file = in.value("payload-file", "-");
-    if (file == "-") return read_all(STDIN_FILENO, "standard input");
+    if (file == "-") {
+        say_what_is_awaited(
+            "the payload is read from the terminal until Ctrl-D; --payload gives it");
+        return read_all(STDIN_FILENO, "standard input");
+    }
     const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
     if (descriptor < 0)
         throw Failure(ExitCode::not_found,
@@ -78,6 +89,68 @@ NewMessage message_of(const Invocation& in) {
     return message;
 }
 
+// Many receivers refuse it then, and not at once but when it is delivered.
+void warn_about_payload(const NewMessage& message) {
+    const bool json = base::compact_json(message.payload.value_or("")).has_value();
+    if (json || !is_json_content_type(message.content_type)) return;
+    complain(
+        fmt::format("warning: the payload is not JSON, although its content type is {}; "
+                    "--content-type says what it is, such as text/plain",
+                    message.content_type));
+}
+
+// EnqueueSpans: the spans of what this command enqueues, where the environment asks for them.
+class EnqueueSpans {
+public:
+    EnqueueSpans()
+        : tracing_(settings(), &warn_about_spans),
+          observers_{&default_observer(), &tracing_.observer()} {}
+
+    // The outbox must not outlive this.
+    OutboxOptions outbox_options() {
+        return {.queue = {.observer = &observers_}, .tracing = tracing_.stamps()};
+    }
+
+private:
+    static std::optional<OtlpSettings> settings() {
+        std::vector<std::string> warnings;
+        std::optional<OtlpSettings> found = daemon::tracing_settings(warnings);
+        for (const std::string& warning : warnings) complain("warning: " + warning);
+        return found;
+    }
+    static void warn_about_spans(LogLevel level, std::string_view text) {
+        if (level >= LogLevel::warning) complain(fmt::format("warning: {}", text));
+    }
+
+    daemon::ProgramTracing tracing_;
+    Observers observers_;
+};
+
+Written enqueue(const Config& config, const daemon::StorePlan& plan, Store& store,
+                const NewMessage& message) {
+    EnqueueSpans spans;
+    try {
+        return MessageWriter(store, spans.outbox_options()).enqueue_all({&message, 1}).front();
+    } catch (const Error& error) {
+        rethrow_write_error(config, plan, error);
+    }
+}
+
+std::string json_of(const Written& written) {
+    JsonObject out;
+    out.add("id", written.id.to_string());
+    if (written.message_id) out.add("message_id", written.message_id->str());
+    if (written.already_existed) out.add("already_existed", *written.already_existed);
+    return out.text() + "\n";
+}
+
+std::string text_of(const Written& written) {
+    std::string out = written.id.to_string();
+    if (written.message_id) out += " " + printable(written.message_id->str());
+    if (written.already_existed.value_or(false)) out += " (was there already)";
+    return out + "\n";
+}
+
 ExitCode enqueue_one(const Invocation& in) {
     const NewMessage message = message_of(in);
     const Config config = load_config(in);
@@ -91,19 +164,10 @@ ExitCode enqueue_one(const Invocation& in) {
         print(in.json() ? "{\"would_enqueue\":1,\"dry_run\":true}\n" : "would enqueue 1 message\n");
         return ExitCode::ok;
     }
-    const std::unique_ptr<Store> store = open_store_of(config, plan, Absent::create);
-    const EnqueueResult result = Outbox(*store).enqueue(message);
-    if (in.json()) {
-        print(JsonObject()
-                  .add("id", result.id.to_string())
-                  .add("message_id", result.message_id.str())
-                  .add("already_existed", result.already_existed)
-                  .text() +
-              "\n");
-    } else {
-        print(fmt::format("{} {}{}\n", result.id.to_string(), printable(result.message_id.str()),
-                          result.already_existed ? " (was there already)" : ""));
-    }
+    warn_about_payload(message);
+    const std::unique_ptr<Store> store = open_for_writing(config, plan);
+    const Written written = enqueue(config, plan, *store, message);
+    print(in.json() ? json_of(written) : text_of(written));
     return ExitCode::ok;
 }
 
@@ -127,14 +191,20 @@ ExitCode enqueue_lines(const Invocation& in) {
     const Config config = load_config(in);
     const daemon::StorePlan& plan = one_store(config, in);
     std::unique_ptr<Store> store;
-    std::optional<Outbox> outbox;
+    EnqueueSpans spans;
+    std::optional<MessageWriter> writer;
     if (!in.dry_run()) {
-        store = open_store_of(config, plan, Absent::create);
-        outbox.emplace(*store);
+        store = open_for_writing(config, plan);
+        writer.emplace(*store, spans.outbox_options());
     }
+    say_what_is_awaited("messages are read from the terminal, one a line, until Ctrl-D");
     std::ios::sync_with_stdio(false);
-    LineEnqueuer enqueuer(outbox ? &*outbox : nullptr, plan.options.limits, batch, input_bytes());
-    enqueuer.run(std::cin);
+    LineEnqueuer enqueuer(writer ? &*writer : nullptr, plan.options.limits, batch, input_bytes());
+    try {
+        enqueuer.run(std::cin);
+    } catch (const Error& error) {
+        rethrow_write_error(config, plan, error);
+    }
     if (in.json()) {
         print(JsonObject()
                   .add("enqueued", enqueuer.enqueued())
@@ -144,9 +214,9 @@ ExitCode enqueue_lines(const Invocation& in) {
               "\n");
     } else {
         print(fmt::format(
-            "{}{} messages{}\n", in.dry_run() ? "would enqueue " : "enqueued ", enqueuer.enqueued(),
-            enqueuer.existed() > 0 ? fmt::format(", {} were there already", enqueuer.existed())
-                                   : ""));
+            "{}{}{}\n", in.dry_run() ? "would enqueue " : "enqueued ",
+            counted(enqueuer.enqueued(), "message"),
+            enqueuer.existed() > 0 ? fmt::format("; already there: {}", enqueuer.existed()) : ""));
     }
     return ExitCode::ok;
 }
@@ -165,29 +235,32 @@ std::vector<Option> options() {
                  "file or standard input."},
         {.name = "payload-file",
          .value = "FILE",
-         .what = "Where the payload is; - or nothing at all is standard input."},
-        {.name = "content-type", .value = "TYPE", .what = "application/json by default."},
-        {.name = "header", .value = "NAME=VALUE", .what = "A header.", .repeats = true},
+         .what = "Read the payload from this file; - (the default) is standard input."},
+        {.name = "content-type",
+         .value = "TYPE",
+         .what = "The content type; application/json by default."},
+        {.name = "header", .value = "NAME=VALUE", .what = "Add a header.", .repeats = true},
         {.name = "message-id",
          .value = "ID",
-         .what = "An id of your own; a second one is refused."},
-        {.name = "correlation-id", .value = "ID", .what = "Carried along."},
-        {.name = "tenant-id", .value = "ID", .what = "Carried along; scopes the idempotency key."},
+         .what = "An id of your own. A second message with it is not stored; the first one's ids "
+                 "are printed."},
+        {.name = "correlation-id", .value = "ID", .what = "Sent along with the message."},
+        {.name = "tenant-id", .value = "ID", .what = "The tenant; idempotency keys are its own."},
         {.name = "idempotency-key",
          .value = "KEY",
-         .what = "A second message with it is not stored."},
+         .what = "A second message with the same key is not stored."},
         {.name = "ordering-key",
          .value = "KEY",
-         .what = "Messages of a key go one after the other."},
-        {.name = "due-time", .value = "TIME", .what = "Not delivered before; RFC 3339."},
-        {.name = "expires-at", .value = "TIME", .what = "Not delivered from then on; RFC 3339."},
-        {.name = "priority", .value = "N", .what = "Above 0 goes first, below 0 last."},
+         .what = "Messages with the same key are delivered one at a time, in order."},
+        {.name = "due-time", .value = "TIME", .what = "Do not deliver it earlier; RFC 3339."},
+        {.name = "expires-at", .value = "TIME", .what = "Do not deliver it later; RFC 3339."},
+        {.name = "priority", .value = "N", .what = "Higher goes first; 0 by default."},
         {.name = "jsonl",
          .what = "Read messages from standard input, one JSON object a line: topic, and payload "
                  "(any JSON) or payload_base64; all other fields as in the columns."},
         {.name = "batch",
          .value = "N",
-         .what = "With --jsonl: so many messages in one transaction; 500."}};
+         .what = "With --jsonl: messages per transaction; 500 by default."}};
 }
 
 }  // namespace
@@ -202,6 +275,7 @@ Command enqueue_command() {
             "batch is not. Lines with a message_id or an idempotency_key can simply be "
             "sent again. What the stdout sink writes can be read here.",
         .arguments = {{.name = "TOPIC", .what = "What the message is about.", .required = false}},
+        .surplus = "; the payload comes with --payload",
         .options = options(),
         .examples = {"postroom enqueue order.placed --payload '{\"order\":17}'",
                      "postroom enqueue --jsonl < orders.jsonl"},

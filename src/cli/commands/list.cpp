@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
-#include <set>
-
+#include "admin/json_view.hpp"
+#include "admin/state_words.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/failure.hpp"
-#include "cli/output/json.hpp"
+#include "cli/message_filter.hpp"
 #include "cli/output/message_view.hpp"
 #include "cli/output/text.hpp"
 #include "cli/session.hpp"
@@ -15,83 +15,144 @@ namespace {
 
 constexpr std::int64_t limit_max = 10'000;
 
-Query query_of(const Invocation& in) {
-    Query query;
-    if (in.has("topic")) query.topic = in.value("topic");
-    if (in.has("state")) query.state = state_from(in.value("state"));
-    if (in.has("message-id")) query.message_id = in.value("message-id");
-    if (in.has("source")) query.source = in.value("source");
-    query.blocking = in.has("blocking");
+// A message that is named is shown whatever became of it.
+StateSet states_of(const Invocation& in) {
+    const std::string word = in.value("state", in.has("message-id") ? "all" : "open");
+    if (word == "all") return {};
+    return word == "open" ? open_states : StateSet(admin::state_from(word).value());
+}
+
+std::uint64_t number_of(const Invocation& in, const std::string& option) {
+    const std::optional<std::int64_t> number = parse_integer(in.value(option, "0"));
+    if (!number || *number < 0)
+        throw Failure(ExitCode::usage,
+                      fmt::format("--{} must be a whole number, 0 or more", option));
+    return static_cast<std::uint64_t>(*number);
+}
+
+// How much of what matches is shown, and in which order.
+void set_page(const Invocation& in, Query& query) {
     const std::optional<std::int64_t> limit = parse_integer(in.value("limit", "100"));
-    const std::optional<std::int64_t> after = parse_integer(in.value("after-seq", "0"));
     if (!limit || *limit < 1 || *limit > limit_max)
         throw Failure(ExitCode::usage,
                       fmt::format("--limit must be a whole number from 1 to {}", limit_max));
-    if (!after || *after < 0)
-        throw Failure(ExitCode::usage, "--after-seq must be a whole number, 0 or more");
     query.limit = static_cast<std::uint32_t>(*limit);
-    query.after_seq = static_cast<std::uint64_t>(*after);
+    query.after_seq = number_of(in, "after-seq");
+    query.before_seq = number_of(in, "before-seq");
+    query.newest_first = !in.has("oldest-first") && !in.has("after-seq");
+}
+
+// Zero: as long as it takes.
+Duration patience_of(const Invocation& in) {
+    if (!in.has("search-time")) return admin::page_patience;
+    const std::optional<Duration> time = parse_duration(in.value("search-time"));
+    if (!time) throw Failure(ExitCode::usage, "--search-time needs a duration such as 10s, or 0s");
+    return *time == Duration::zero() ? Duration::max() : *time;
+}
+
+Query query_of(const Invocation& in, const Query& page, Store& store) {
+    Query query = message_filter(in, store);
+    query.state = states_of(in);
+    if (in.has("message-id")) query.message_id = in.value("message-id");
+    query.blocking = in.has("blocking");
+    query.limit = page.limit;
+    query.after_seq = page.after_seq;
+    query.before_seq = page.before_seq;
+    query.newest_first = page.newest_first;
     return query;
 }
 
-std::set<std::string> paused_topics(Store& store, Queue queue) {
-    std::set<std::string> topics;
-    if (queue == Queue::inbox) return topics;
-    for (const PausedTopic& paused : controls(store).paused_topics()) topics.insert(paused.topic);
-    return topics;
+std::string next_page(const admin::MessagePage& page, bool newest_first) {
+    return fmt::format("{}-seq {}", newest_first ? "before" : "after", *page.next_seq);
+}
+
+std::string text_of(const admin::MessagePage& page, bool newest_first, const Layout& layout) {
+    if (page.messages.empty() && !page.cut_short) return "no such messages\n";
+    Table table = message_table();
+    for (const admin::ListedMessage& listed : page.messages) add_message(table, listed, page.now);
+    std::string text = page.messages.empty() ? "" : table.text(layout);
+    if (page.next_seq && !page.cut_short)
+        text += fmt::format("there may be more: --{}\n", next_page(page, newest_first));
+    return text;
+}
+
+// Not among the messages: whoever reads those by a program must not miss it.
+void tell_how_far(const admin::MessagePage& page, bool newest_first) {
+    if (page.cut_short)
+        complain(fmt::format(
+            "searched {} number {} so far: go on with --{}, or search for longer "
+            "with --search-time 10s",
+            newest_first ? "down to" : "up to", *page.next_seq, next_page(page, newest_first)));
 }
 
 ExitCode run_list(const Invocation& in) {
-    const Query query = query_of(in);
+    check_message_filter(in);
+    Query page;
+    set_page(in, page);
+    patience_of(in);
     const Config config = load_config(in);
     const std::unique_ptr<Store> store = open_store_of(config, one_store(config, in));
-    const std::vector<Message> messages = store->find(queue_of(in), query);
-    Table table = message_table();
-    JsonArray array;
-    const Instant now = store->now();
-    const std::set<std::string> paused = paused_topics(*store, queue_of(in));
-    for (const Message& message : messages) {
-        const bool held = message.state == State::ready && paused.contains(message.topic);
-        if (in.json()) {
-            array.add_json(message_view_json(message, false, held));
-        } else {
-            add_message(table, message, now, held);
-        }
-    }
-    if (in.json()) {
-        print(array.text() + "\n");
-        return ExitCode::ok;
-    }
-    print(messages.empty() ? "no such messages\n" : table.text());
-    if (messages.size() == query.limit) {
-        print(fmt::format("there may be more: --after-seq {}\n", messages.back().id.seq()));
-    }
+    const admin::MessagePage found =
+        admin::list_messages(*store, queue_of(in), query_of(in, page, *store), patience_of(in));
+    print(in.json() ? admin::json_of(found) + "\n"
+                    : text_of(found, page.newest_first, layout_for(in)));
+    tell_how_far(found, page.newest_first);
     return ExitCode::ok;
+}
+
+std::vector<std::string> state_choices() {
+    std::vector<std::string> words = admin::state_words();
+    words.emplace_back("open");
+    words.emplace_back("all");
+    return words;
+}
+
+std::vector<Option> list_options() {
+    std::vector<Option> options{
+        queue_option(),
+        {.name = "state",
+         .value = "STATE",
+         .what = "Only those in this state. open, the default, is ready, in_progress or dead; all "
+                 "does not restrict, and is the default with --message-id.",
+         .choices = state_choices()},
+        {.name = "message-id", .value = "ID", .what = "Only those with this message id."},
+        {.name = "blocking", .what = "Only those that hold back others of their ordering key."}};
+    for (Option& option : message_filter_options()) options.push_back(std::move(option));
+    options.push_back({.name = "oldest-first", .what = "Show the oldest first."});
+    options.push_back({.name = "before-seq",
+                       .value = "N",
+                       .what = "Only those before this number, to page backwards."});
+    options.push_back(
+        {.name = "after-seq",
+         .value = "N",
+         .what = "Only those after this number, the oldest first, to page forwards."});
+    options.push_back(
+        {.name = "search-time",
+         .value = "DURATION",
+         .what = "Among millions of messages, go on searching for this long, such as 10s, before "
+                 "showing what was found; 50ms by default, 0s to search all of them."});
+    options.push_back(
+        {.name = "limit", .value = "N", .what = "Show at most N messages; 100 by default."});
+    return options;
 }
 
 }  // namespace
 
 Command list_command() {
-    return {.name = "list",
-            .summary = "List messages, the oldest first, without their payloads.",
-            .options =
-                {queue_option(),
-                 {.name = "state",
-                  .value = "STATE",
-                  .what = "Only those in this state.",
-                  .choices = state_words()},
-                 {.name = "topic", .value = "TOPIC", .what = "Only those of this topic, exactly."},
-                 {.name = "message-id", .value = "ID", .what = "Only those with this message id."},
-                 {.name = "source", .value = "SOURCE", .what = "Inbox: only those from there."},
-                 {.name = "blocking",
-                  .what = "Only those that hold back others of their ordering key."},
-                 {.name = "after-seq",
-                  .value = "N",
-                  .what = "Only those behind this number: how to page."},
-                 {.name = "limit", .value = "N", .what = "So many at most; 100."}},
-            .examples = {"postroom list --state dead", "postroom list --topic order.placed --json"},
-            .prints = true,
-            .run = &run_list};
+    return {
+        .name = "list",
+        .summary = "List messages, the newest first, without their payloads.",
+        .details =
+            "Those that are not delivered yet, unless --state says otherwise. On a terminal the "
+            "table is made to fit: ids are short (@17, which every command takes), long values "
+            "end in dots.",
+        .options = list_options(),
+        .examples = {"postroom list --state dead --error 'answered 503' --since 2h",
+                     "postroom list --topic order.placed --state all --json"},
+        .prints = true,
+        .tabulates = true,
+        .reaches_relays = true,
+        .run = &run_list};
 }
 
 }  // namespace postroom::cli

@@ -11,9 +11,16 @@ namespace postroom::cli {
 
 namespace {
 
+// What deploy() would apply.
+std::vector<std::string> to_apply(const SchemaReport& report) {
+    std::vector<std::string> steps = report.pending;
+    steps.insert(steps.end(), report.outdated.begin(), report.outdated.end());
+    return steps;
+}
+
 std::string report_json(const std::string& store, const SchemaReport& report) {
     JsonArray pending;
-    for (const std::string& migration : report.pending) pending.add(migration);
+    for (const std::string& migration : to_apply(report)) pending.add(migration);
     JsonArray drift;
     for (const std::string& line : report.drift) drift.add(line);
     return JsonObject()
@@ -35,13 +42,14 @@ ExitCode status(const Invocation& in) {
         const SchemaReport report = open_schema_of(config, plan)->report();
         good = good && report.up_to_date();
         table.add({plan.name, fmt::format("{}", report.version),
-                   fmt::format("{}", report.pending.size()), fmt::format("{}", report.drift.size()),
+                   fmt::format("{}", to_apply(report).size()),
+                   fmt::format("{}", report.drift.size()),
                    report.up_to_date() ? "up to date"
                    : report.newer      ? "of a newer postroom"
                                        : "needs 'postroom migrate up'"});
         array.add_json(report_json(plan.name, report));
     }
-    print(in.json() ? array.text() + "\n" : table.text());
+    print(in.json() ? array.text() + "\n" : table.text(layout_for(in)));
     return good ? ExitCode::ok : ExitCode::schema;
 }
 
@@ -51,13 +59,13 @@ ExitCode plan(const Invocation& in) {
     JsonArray array;
     for (const daemon::StorePlan& store : chosen_stores(config, in)) {
         const SchemaReport report = plan_for(config, store);
-        for (const std::string& migration : report.pending) table.add({store.name, migration});
+        for (const std::string& migration : to_apply(report)) table.add({store.name, migration});
         array.add_json(report_json(store.name, report));
     }
     if (in.json()) {
         print(array.text() + "\n");
     } else {
-        print(table.empty() ? "nothing to do\n" : table.text());
+        print(table.empty() ? "nothing to do\n" : table.text(layout_for(in)));
     }
     return ExitCode::ok;
 }
@@ -78,12 +86,12 @@ ExitCode up(const Invocation& in) {
         const int version = schema->report().version;
         array.add_json(JsonObject()
                            .add("store", store.name)
-                           .add("applied", std::uint64_t{before.pending.size()})
+                           .add("applied", std::uint64_t{to_apply(before).size()})
                            .add("version", version)
                            .text());
         if (!in.json()) {
             print(fmt::format("{}: {} migrations applied, now at version {}\n",
-                              printable(store.name), before.pending.size(), version));
+                              printable(store.name), to_apply(before).size(), version));
         }
     }
     if (in.json()) print(array.text() + "\n");
@@ -106,6 +114,7 @@ Command migrate_command() {
             {.name = "plan",
              .summary = "List the migrations that 'up' would apply.",
              .prints = true,
+             .tabulates = true,
              .run = &plan},
             {.name = "up",
              .summary = "Apply what is pending. Safe to repeat, and from many places at once.",
@@ -117,6 +126,7 @@ Command migrate_command() {
              .details = "Drift counts what is missing or was changed by hand; 'postroom doctor' "
                         "lists it.",
              .prints = true,
+             .tabulates = true,
              .run = &status},
             {.name = "sql",
              .summary = "Print the SQL of all migrations, for a DBA to read or to run.",

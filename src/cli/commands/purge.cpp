@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <chrono>
 
+#include "admin/audit.hpp"
 #include "cli/commands/commands.hpp"
+#include "cli/confirm.hpp"
 #include "cli/failure.hpp"
 #include "cli/output/json.hpp"
 #include "cli/output/progress.hpp"
@@ -57,7 +59,7 @@ private:
     std::optional<Instant> oldest() const {
         std::optional<Instant> first;
         for (const Message& message :
-             store_.find(Queue::outbox, {.state = State::done, .limit = 20}))
+             store_.find(Queue::outbox, {.state = State::done, .limit = 20, .payloads = false}))
             if (message.processed_at && (!first || *message.processed_at < *first))
                 first = message.processed_at;
         return first;
@@ -80,7 +82,8 @@ Counted count(Store& store, Queue queue, Duration older_than) {
     const Instant before = store.now() - older_than;
     const auto give_up = std::chrono::steady_clock::now() + counting_max;
     Query query{.state = State::done,
-                .limit = queue == Queue::inbox ? inbox_counted_max : count_page};
+                .limit = queue == Queue::inbox ? inbox_counted_max : count_page,
+                .payloads = false};
     Counted counted;
     while (true) {
         const std::vector<Message> found = store.find(queue, query);
@@ -97,6 +100,11 @@ Counted count(Store& store, Queue queue, Duration older_than) {
         query.after_seq = found.back().id.seq();
         counted.at_least = false;
     }
+}
+
+// "at least 1000 delivered messages"
+std::string number_text(const Counted& number, std::string_view what) {
+    return (number.at_least ? "at least " : "") + counted(number.total, what);
 }
 
 std::uint64_t purge_outbox(Store& store, Duration older_than) {
@@ -129,39 +137,54 @@ ExitCode run_purge(const Invocation& in) {
     const Config config = load_config(in);
     const std::unique_ptr<Store> store = open_store_of(config, one_store(config, in));
     if (in.dry_run()) {
-        const Counted counted = count(*store, queue, *older_than);
+        const Counted found = count(*store, queue, *older_than);
         print(in.json() ? JsonObject()
-                                  .add("would_purge", counted.total)
-                                  .add("at_least", counted.at_least)
+                                  .add("would_purge", found.total)
+                                  .add("at_least", found.at_least)
                                   .add("dry_run", true)
                                   .text() +
                               "\n"
-                        : fmt::format("would purge {}{} messages\n",
-                                      counted.at_least ? "at least " : "", counted.total));
+                        : fmt::format("would purge {}\n", number_text(found, "message")));
         return ExitCode::ok;
     }
+    confirm(in, [&]() -> std::string {
+        const Counted found = count(*store, queue, *older_than);
+        if (found.total == 0 && !found.at_least) return "";
+        return fmt::format("purge {} of the {} of store '{}' for good?",
+                           number_text(found, "delivered message"), to_string(queue), store->id());
+    });
+    admin::AuditTrail trail(*store, {.who = operator_name(),
+                                     .what = "purge",
+                                     .target = fmt::format("{} older than {}", to_string(queue),
+                                                           format_duration(*older_than))});
+    trail.begin();
     const std::uint64_t done = queue == Queue::inbox ? purge_inbox(*store, *older_than)
                                                      : purge_outbox(*store, *older_than);
+    trail.changed(done);
+    trail.end("done");
     print(in.json() ? JsonObject().add("purged", done).add("dry_run", false).text() + "\n"
-                    : fmt::format("{} messages purged\n", done));
+                    : fmt::format("{} purged\n", counted(done, "message")));
     return ExitCode::ok;
 }
 
 }  // namespace
 
 Command purge_command() {
-    return {.name = "purge",
-            .summary = "Remove delivered messages that are old enough.",
-            .details =
-                "In batches, each a transaction of its own; dead messages stay. Idempotency "
-                "keys go when their time is over. A relay does this by itself.",
-            .options = {queue_option(),
-                        {.name = "older-than",
-                         .value = "DURATION",
-                         .what = "Such as 12h or 7d; the default is 7d, for the inbox 30d."}},
-            .prints = true,
-            .changes = true,
-            .run = &run_purge};
+    return {
+        .name = "purge",
+        .summary = "Remove delivered messages that are old enough.",
+        .details =
+            "In batches, each a transaction of its own; dead messages stay. Idempotency "
+            "keys go when their time is over. A relay does this by itself. It says how many there "
+            "are and asks first; where there is no terminal to ask on it needs --yes.",
+        .options = {queue_option(),
+                    {.name = "older-than",
+                     .value = "DURATION",
+                     .what = "Such as 12h or 7d; the default is 7d, for the inbox 30d."},
+                    yes_option()},
+        .prints = true,
+        .changes = true,
+        .run = &run_purge};
 }
 
 }  // namespace postroom::cli

@@ -6,14 +6,7 @@ namespace postroom::cli {
 namespace {
 
 ExitCode run_redrive(const Invocation& in) {
-    const BulkChange change{
-        .verb = "redrive",
-        .done = "redriven",
-        .states = {State::dead},
-        .apply = [](Store& store, Queue queue, std::span<const WorkItemId> ids) {
-            return store.redrive(queue, ids);
-        }};
-    return run_bulk(in, change, State::dead);
+    return run_bulk(in, admin::Change::redrive, State::dead);
 }
 
 }  // namespace
@@ -30,6 +23,7 @@ Command redrive_command() {
                          "postroom redrive --all --dry-run"},
             .prints = true,
             .changes = true,
+            .reaches_relays = true,
             .run = &run_redrive};
 }
 

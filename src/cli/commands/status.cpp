@@ -1,70 +1,85 @@
 #include <fmt/format.h>
 
+#include "admin/json_view.hpp"
 #include "cli/commands/commands.hpp"
+#include "cli/failure.hpp"
 #include "cli/output/json.hpp"
+#include "cli/output/status_view.hpp"
 #include "cli/output/table.hpp"
 #include "cli/output/text.hpp"
 #include "cli/session.hpp"
+#include "postroom/error.hpp"
 
 namespace postroom::cli {
 
 namespace {
 
-std::string paused_json(const std::vector<PausedTopic>& paused) {
-    JsonArray topics;
-    for (const PausedTopic& topic : paused)
-        topics.add_json(
-            JsonObject().add("topic", topic.topic).add("paused_at", topic.since).text());
-    return topics.text();
+void add_status(Table& table, const admin::QueueStatus& status) {
+    const Counts& counts = status.counts;
+    table.add({status.store, std::string(to_string(status.queue)), count_text(counts, counts.ready),
+               count_text(counts, counts.retrying), count_text(counts, counts.in_progress),
+               count_text(counts, counts.dead), oldest_text(status),
+               fmt::format("{}", status.workers.size())});
 }
 
-std::string paused_lines(const Store& store, const std::vector<PausedTopic>& paused, Instant now) {
-    std::string lines;
-    for (const PausedTopic& topic : paused)
-        lines += fmt::format("{}: topic '{}' is paused since {}\n", printable(store.id()),
-                             printable(topic.topic), format_duration(now - topic.since));
-    return lines;
+std::vector<Queue> queues_of(const Invocation& in) {
+    if (in.has("queue")) return {queue_of(in)};
+    return {Queue::outbox, Queue::inbox};
 }
 
-std::string counts_json(const Store& store, Queue queue, const Counts& counts,
-                        const std::vector<PausedTopic>& paused) {
-    return JsonObject()
-        .add("store", store.id())
-        .add("queue", to_string(queue))
-        .add("ready", counts.ready)
-        .add("in_progress", counts.in_progress)
-        .add("retrying", counts.retrying)
-        .add("dead", counts.dead)
-        .add("seen", counts.seen)
-        .add("oldest", counts.oldest)
-        .add_json("paused", paused_json(paused))
-        .text();
+// What was found, of one store after the other.
+struct StatusReport {
+    Table table{
+        {"STORE", "QUEUE", "READY", "RETRYING", "IN_PROGRESS", "DEAD", "OLDEST", "WORKERS"}};
+    JsonArray array{};
+    std::string notes{};
+    ExitCode code = ExitCode::ok;
+
+    void add(const admin::QueueStatus& status) {
+        notes += paused_lines(status) + down_lines(status);
+        add_status(table, status);
+        array.add_json(admin::json_of(status));
+    }
+    // The first code stands.
+    void add_failure(const std::string& store, ExitCode why, const std::string& what) {
+        if (code == ExitCode::ok) code = why;
+        const char* const word = why == ExitCode::unavailable ? "unreachable" : "failed";
+        table.add({store, word, "-", "-", "-", "-", "-", "-"});
+        notes += fmt::format("{}: {}\n", word, printable(one_line(what)));
+        array.add_json(JsonObject().add("store", store).add("error", what).text());
+    }
+};
+
+void add_store(StatusReport& report, const Config& config, const daemon::StorePlan& plan,
+               const Invocation& in) {
+    const std::unique_ptr<Store> store = open_store_of(config, plan);
+    for (const Queue queue : queues_of(in)) report.add(admin::queue_status(*store, queue));
+}
+
+// One of several that fails does not hide the others.
+void try_to_add(StatusReport& report, const Config& config, const daemon::StorePlan& plan,
+                const Invocation& in) {
+    try {
+        add_store(report, config, plan, in);
+    } catch (const Failure& failure) {
+        report.add_failure(plan.name, failure.code(), failure.what());
+    } catch (const Error& error) {
+        report.add_failure(plan.name, ExitCode::unavailable, error.what());
+    }
 }
 
 ExitCode run_status(const Invocation& in) {
     const Config config = load_config(in);
-    Table table({"STORE", "QUEUE", "READY", "RETRYING", "IN_PROGRESS", "DEAD", "OLDEST"});
-    JsonArray array;
-    std::string notes;
-    for (const daemon::StorePlan& plan : chosen_stores(config, in)) {
-        const std::unique_ptr<Store> store = open_store_of(config, plan);
-        const Instant now = store->now();
-        for (const Queue queue : {Queue::outbox, Queue::inbox}) {
-            if (in.has("queue") && queue != queue_of(in)) continue;
-            const Counts counts = store->counts(queue);
-            const std::vector<PausedTopic> paused = queue == Queue::outbox
-                                                        ? controls(*store).paused_topics()
-                                                        : std::vector<PausedTopic>{};
-            notes += paused_lines(*store, paused, now);
-            table.add({store->id(), std::string(to_string(queue)), fmt::format("{}", counts.ready),
-                       fmt::format("{}", counts.retrying), fmt::format("{}", counts.in_progress),
-                       fmt::format("{}", counts.dead),
-                       counts.oldest ? format_duration(now - *counts.oldest) : "-"});
-            array.add_json(counts_json(*store, queue, counts, paused));
-        }
+    const std::vector<daemon::StorePlan> stores = chosen_stores(config, in);
+    StatusReport report;
+    if (stores.size() == 1) {
+        add_store(report, config, stores.front(), in);
+    } else {
+        for (const daemon::StorePlan& plan : stores) try_to_add(report, config, plan, in);
     }
-    print(in.json() ? array.text() + "\n" : table.text() + notes);
-    return ExitCode::ok;
+    print(in.json() ? report.array.text() + "\n"
+                    : report.table.text(layout_for(in)) + report.notes);
+    return report.code;
 }
 
 }  // namespace
@@ -74,13 +89,18 @@ Command status_command() {
     queue.what = "Only the outbox, or only the inbox.";
     return {
         .name = "status",
-        .summary = "Count what lies in the queues of each store.",
+        .summary = "Count the messages in the queues of each store.",
         .details =
             "READY is all that is to be delivered, RETRYING those of it that failed "
-            "before, OLDEST the age of the oldest message that is neither done nor dead. Topics "
-            "that are paused are named below.",
+            "before, OLDEST the age of the oldest message that is neither done nor dead, WORKERS "
+            "how many dispatchers and relays are at work. A number behind ~ is an estimate, where "
+            "counting would take long. Topics that are paused and destinations that are down are "
+            "named below. Of several stores one that cannot be reached is told among the others; "
+            "the exit code is 3 then.",
         .options = {queue},
         .prints = true,
+        .tabulates = true,
+        .reaches_relays = true,
         .run = &run_status};
 }
 

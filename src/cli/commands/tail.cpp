@@ -2,9 +2,10 @@
 
 #include <set>
 
+#include "admin/json_view.hpp"
+#include "admin/state_words.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/failure.hpp"
-#include "cli/output/message_view.hpp"
 #include "cli/output/text.hpp"
 #include "cli/session.hpp"
 #include "postroom/error.hpp"
@@ -19,28 +20,11 @@ constexpr Duration look_every = std::chrono::milliseconds{500};
 // looked at again.
 constexpr std::uint64_t late_window = 1000;
 
-bool anything_after(Store& store, Queue queue, std::uint64_t seq) {
-    return !store.find(queue, {.after_seq = seq, .limit = 1}).empty();
-}
-
-// The highest number so far, found by halving: a queue of millions is not read for it.
+// The highest number so far.
 std::uint64_t last_seq(Store& store, Queue queue) {
-    std::uint64_t low = 0;
-    std::uint64_t step = 1;
-    while (anything_after(store, queue, low + step)) {
-        low += step;
-        step *= 2;
-    }
-    std::uint64_t high = low + step;
-    while (low < high) {
-        const std::uint64_t middle = low + (high - low) / 2;
-        if (anything_after(store, queue, middle)) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    const std::vector<Message> newest =
+        store.find(queue, {.newest_first = true, .limit = 1, .payloads = false});
+    return newest.empty() ? 0 : newest.front().id.seq();
 }
 
 class Follower {
@@ -71,7 +55,9 @@ public:
 private:
     template <class Visit>
     void visit(Visit visit) {
-        Query query{.after_seq = last_ > late_window ? last_ - late_window : 0, .limit = tail_page};
+        Query query{.after_seq = last_ > late_window ? last_ - late_window : 0,
+                    .limit = tail_page,
+                    .payloads = in_.has("payload")};
         if (in_.has("topic")) query.topic = in_.value("topic");
         while (true) {
             const std::vector<Message> found = store_.find(queue_, query);
@@ -83,11 +69,13 @@ private:
 
     void show(const Message& message) const {
         if (in_.json()) {
-            print(message_view_json(message, in_.has("payload")) + "\n");
+            const auto payload =
+                in_.has("payload") ? admin::Payload::shown : admin::Payload::hidden;
+            print(admin::json_of(message, payload) + "\n");
             return;
         }
         print(fmt::format("{} {} {} {} {}\n", format_time(message.created_at),
-                          message.id.to_string(), state_word(message.state),
+                          message.id.to_string(), admin::state_word(message.state),
                           printable(message.topic), printable(message.message_id.str())));
     }
 
@@ -125,9 +113,11 @@ Command tail_command() {
                 "one that commits long after its neighbours.",
             .options = {queue_option(),
                         {.name = "topic", .value = "TOPIC", .what = "Only those of this topic."},
-                        {.name = "from-start", .what = "Begin with what is there already."},
-                        {.name = "count", .value = "N", .what = "End after so many."},
-                        {.name = "payload", .what = "With --json: the payload and headers too."}},
+                        {.name = "from-start",
+                         .what = "Begin with the messages that are already there."},
+                        {.name = "count", .value = "N", .what = "Stop after N messages."},
+                        {.name = "payload",
+                         .what = "With --json: show the payload and the headers too."}},
             .prints = true,
             .run = &run_tail};
 }

@@ -6,11 +6,14 @@
 #include <algorithm>
 
 #include "base/assert.hpp"
+#include "base/listed_words.hpp"
 #include "cli/config/gather.hpp"
 #include "cli/config/settings.hpp"
+#include "cli/config/warnings.hpp"
 #include "cli/failure.hpp"
 #include "cli/nearest.hpp"
 #include "cli/output/text.hpp"
+#include "cli/remote/remote_store.hpp"
 
 namespace postroom::cli {
 
@@ -34,6 +37,7 @@ public:
     std::uint32_t small_count(const std::string& key) const {
         return static_cast<std::uint32_t>(count(key));
     }
+    double decimal(const std::string& key) const { return parse_decimal(text(key)).value(); }
     Duration duration(const std::string& key) const { return parse_duration(text(key)).value(); }
 
 private:
@@ -52,8 +56,11 @@ daemon::StorePlan store_plan(const Reader& read, const std::string& name, bool m
     options.inbox_table = read.text(at + "inbox_table");
     options.deploy_schema = read.flag(at + "deploy_schema");
     options.keep_history = read.flag(at + "keep_history");
+    options.old_failure_attempts =
+        static_cast<std::uint32_t>(read.count(at + "old_failure_attempts"));
     options.pooled = read.flag(at + "pooled");
     options.limits.max_payload_bytes = read.count(at + "max_payload_bytes");
+    options.limits.max_error_chars = read.count(at + "max_error_chars");
     options.pool_max = read.count(at + "pool_max");
     options.connect_timeout = read.duration(at + "connect_timeout");
     options.statement_timeout = read.duration(at + "statement_timeout");
@@ -75,8 +82,35 @@ SinkConfig sink_config(const Values& values, const std::string& name) {
     return sink;
 }
 
+RetryPolicy preset(const std::string& name) {
+    if (name == "fast") return RetryPolicy::fast();
+    if (name == "minutes") return RetryPolicy::minutes();
+    if (name == "steady") return RetryPolicy::steady();
+    if (name == "steady_exponential") return RetryPolicy::steady_exponential();
+    return RetryPolicy::standard();
+}
+
+// The policy that the settings below `at` describe; what they do not say is `otherwise`.
+RetryPolicy retry_policy(const Reader& read, const std::string& at, const RetryPolicy& otherwise) {
+    const auto given = [&](const char* name) { return !read.text(at + name).empty(); };
+    RetryPolicy policy = given("retry") ? preset(read.text(at + "retry")) : otherwise;
+    if (given("retry_base")) policy.base = read.duration(at + "retry_base");
+    if (given("retry_factor")) policy.factor = read.decimal(at + "retry_factor");
+    if (given("retry_cap")) policy.cap = read.duration(at + "retry_cap");
+    if (given("retry_jitter")) policy.jitter = read.decimal(at + "retry_jitter");
+    if (given("max_attempts") && read.count(at + "max_attempts") > 0)
+        policy.max_attempts = read.small_count(at + "max_attempts");
+    try {
+        validate(policy);
+    } catch (const std::invalid_argument& error) {
+        throw Failure(ExitCode::config, fmt::format("{}retry: {}", at, error.what()));
+    }
+    return policy;
+}
+
 std::vector<daemon::RoutePlan> route_plans(const Reader& read, const Values& values,
-                                           const std::set<std::string>& sinks) {
+                                           const std::set<std::string>& sinks,
+                                           const RetryPolicy& of_relay) {
     // By number, not by text: routes.10 comes behind routes.9.
     std::vector<std::int64_t> numbers;
     for (const std::string& name : names_under(values, "routes")) {
@@ -103,7 +137,10 @@ std::vector<daemon::RoutePlan> route_plans(const Reader& read, const Values& val
                           fmt::format("{}: there is no sink '{}'{}", sink.origin,
                                       printable(sink.value), did_you_mean(sink.value, known)));
         }
-        routes.push_back({.pattern = topic.value, .sink = sink.value});
+        routes.push_back(
+            {.pattern = topic.value,
+             .sink = sink.value,
+             .retry = retry_policy(read, fmt::format("routes.{}.", number), of_relay)});
     }
     if (routes.empty())
         throw Failure(ExitCode::config,
@@ -111,27 +148,18 @@ std::vector<daemon::RoutePlan> route_plans(const Reader& read, const Values& val
     return routes;
 }
 
-RetryPolicy retry_policy(const Reader& read) {
-    const std::string& name = read.text("relay.retry");
-    RetryPolicy policy = name == "fast"                 ? RetryPolicy::fast()
-                         : name == "minutes"            ? RetryPolicy::minutes()
-                         : name == "steady"             ? RetryPolicy::steady()
-                         : name == "steady_exponential" ? RetryPolicy::steady_exponential()
-                                                        : RetryPolicy::standard();
-    const std::uint32_t attempts = read.small_count("relay.max_attempts");
-    if (attempts > 0) policy.max_attempts = attempts;
-    return policy;
-}
-
 DispatcherOptions dispatcher_options(const Reader& read) {
     DispatcherOptions options;
     options.worker_count = read.small_count("relay.worker_count");
     options.batch = read.small_count("relay.batch");
+    options.claim_bytes = read.count("relay.claim_bytes");
     options.cold_capacity = read.count("relay.capacity");
     options.lease = read.duration("relay.lease");
     options.poll_interval_max = read.duration("relay.poll_interval_max");
     options.drain_timeout = read.duration("relay.drain_timeout");
-    options.retry = retry_policy(read);
+    options.wake_ups = read.flag("relay.wake_ups");
+    options.on_close = read.text("relay.on_close") == "drain" ? OnClose::drain : OnClose::release;
+    options.retry = retry_policy(read, "relay.", {});
     options.crash_limit = read.small_count("relay.crash_limit");
     const std::string& unroutable = read.text("relay.unroutable");
     options.unroutable = unroutable == "dead"   ? Unroutable::dead
@@ -139,6 +167,8 @@ DispatcherOptions dispatcher_options(const Reader& read) {
                                                 : Unroutable::retry;
     options.hold_delay = read.duration("relay.hold_delay");
     options.retention = read.duration("relay.retention");
+    options.other_queue_retention = read.duration("relay.inbox_retention");
+    options.dead_retention = read.duration("relay.dead_retention");
     return options;
 }
 
@@ -151,6 +181,62 @@ daemon::LogPlan log_plan(const Reader& read) {
                                           : LogLevel::info,
             .per_message = read.flag("log.per_message"),
             .json = format == "json" || (format == "auto" && ::isatty(STDERR_FILENO) == 0)};
+}
+
+AdminToken token_of(const Reader& read, const std::string& name) {
+    const std::string at = fmt::format("tokens.{}.", name);
+    AdminToken token{.name = name,
+                     .sha256 = read.text(at + "sha256"),
+                     .role = admin_role_from(read.text(at + "role")).value()};
+    const GivenValue& expires = read.given(at + "expires_at");
+    if (!expires.value.empty()) {
+        token.expires_at = parse_time(expires.value);
+        if (!token.expires_at)
+            throw Failure(ExitCode::config,
+                          fmt::format("{}: {} must be a time such as 2027-01-31T00:00:00Z",
+                                      expires.origin, expires.key));
+    }
+    return token;
+}
+
+HealthThresholds health_thresholds(const Reader& read) {
+    const auto part = [&](const char* key) { return static_cast<double>(read.count(key)) / 100.0; };
+    return {.backlog_degraded = read.count("health.backlog_degraded"),
+            .backlog_unhealthy = read.count("health.backlog_unhealthy"),
+            .oldest_age_degraded = read.duration("health.oldest_age_degraded"),
+            .oldest_age_unhealthy = read.duration("health.oldest_age_unhealthy"),
+            .failure_ratio_degraded = part("health.failed_percent_degraded"),
+            .failure_ratio_unhealthy = part("health.failed_percent_unhealthy"),
+            .circuit_open_degraded = read.duration("health.circuit_open_degraded"),
+            .circuit_open_unhealthy = read.duration("health.circuit_open_unhealthy")};
+}
+
+AdminLimits admin_limits(const Reader& read) {
+    AdminLimits limits;
+    limits.connections_max = read.count("admin.connections_max");
+    limits.request_timeout = read.duration("admin.request_timeout");
+    limits.requests_per_second = static_cast<double>(read.count("admin.requests_per_second"));
+    limits.burst = 4 * limits.requests_per_second;
+    limits.failures_per_minute = static_cast<double>(read.count("admin.wrong_tokens_per_minute"));
+    return limits;
+}
+
+AdminOptions admin_options(const Reader& read, const Values& values) {
+    AdminOptions options{.listen = read.text("admin.listen"),
+                         .anonymous = admin_role_from(read.text("admin.anonymous")).value(),
+                         .hosts = base::listed_words(read.text("admin.hosts")),
+                         .limits = admin_limits(read),
+                         .health = health_thresholds(read),
+                         .version = POSTROOM_VERSION};
+    for (const std::string& name : names_under(values, "tokens"))
+        options.tokens.push_back(token_of(read, name));
+    if (options.listen.empty()) return options;
+    try {
+        validate(options);
+    } catch (const std::invalid_argument& error) {
+        throw Failure(ExitCode::config, error.what());
+    }
+    return options;
 }
 
 // A relay would refuse them too, but not with the place where they stand.
@@ -166,10 +252,26 @@ void check_dispatcher(const Config& config) {
     }
 }
 
+// The stores are those that the relay has.
+void use_remote(Config& config, const std::string& url) {
+    config.remote = url;
+    config.plan.stores.clear();
+    const ApiClient client(url);
+    client.warn_of_plain_text();
+    for (const std::string& name : remote_store_names(client))
+        config.plan.stores.push_back({.name = name});
+}
+
+void warn(const Config& config, const std::vector<std::string>& warnings) {
+    if (!config.warns) return;
+    for (const std::string& warning : warnings) complain("warning: " + warning);
+}
+
 }  // namespace
 
 Config load_config(const Invocation& in) {
     Gathered gathered = gather_values(in);
+    std::vector<std::string> warnings = warnings_about(gathered);
     Config config{.file = std::move(gathered.file),
                   .values = std::move(gathered.values),
                   .default_store = gathered.default_store};
@@ -180,18 +282,26 @@ Config load_config(const Invocation& in) {
     const std::set<std::string> sinks = names_under(config.values, "sinks");
     for (const std::string& name : sinks)
         config.plan.sinks.push_back(sink_config(config.values, name));
-    config.plan.routes = route_plans(read, config.values, sinks);
     config.plan.dispatcher = dispatcher_options(read);
+    config.plan.routes = route_plans(read, config.values, sinks, config.plan.dispatcher.retry);
     config.plan.connections_max = read.count("relay.connections_max");
     config.plan.log = log_plan(read);
+    config.plan.admin = admin_options(read, config.values);
     check_dispatcher(config);
+    if (in.has("remote")) use_remote(config, in.value("remote"));
+    config.warns = !in.command().keeps_log;
+    config.plan.warnings = std::move(warnings);
+    warn(config, config.plan.warnings);
     return config;
 }
 
 void check_sinks(const Config& config) {
     for (const SinkConfig& sink : config.plan.sinks) {
         try {
-            make_sink(sink);
+            std::vector<std::string> warnings = make_sink(sink)->warnings();
+            for (std::string& warning : warnings)
+                warning = fmt::format("sink '{}': {}", sink.name, warning);
+            warn(config, warnings);
         } catch (const SinkConfigError& error) {
             const auto at = config.values.find(fmt::format(
                 "sinks.{}.{}", sink.name, error.setting().empty() ? "type" : error.setting()));

@@ -27,11 +27,17 @@ std::string key_of(std::string_view name) {
     return key;
 }
 
+// What Kubernetes puts into every container when there is a service of the name "postroom".
+bool is_of_kubernetes(std::string_view name) {
+    return name.starts_with("POSTROOM_SERVICE_") || name.starts_with("POSTROOM_PORT");
+}
+
 }  // namespace
 
-std::vector<GivenValue> read_environment(const char* const* environment) {
-    static const std::vector<std::string> short_names{"URL", "CONFIG"};
-    std::vector<GivenValue> values;
+EnvironmentValues read_environment(const char* const* environment) {
+    static const std::vector<std::string> short_names{"URL", "CONFIG", "TOKEN"};
+    EnvironmentValues out;
+    std::vector<GivenValue>& values = out.values;
     for (; *environment != nullptr; ++environment) {
         const std::string_view entry(*environment);
         const std::size_t equals = entry.find('=');
@@ -42,7 +48,7 @@ std::vector<GivenValue> read_environment(const char* const* environment) {
             values.push_back({"stores.main.url", value, value, name});
         } else if (name.find("__") != std::string::npos) {
             values.push_back({key_of(name.substr(name_prefix.size())), value, value, name});
-        } else if (name != "POSTROOM_CONFIG") {
+        } else if (name != "POSTROOM_CONFIG" && name != "POSTROOM_TOKEN") {
             // Others may have variables of that prefix too; only what looks like a slip is refused.
             const std::string hint =
                 did_you_mean(name.substr(name_prefix.size()), short_names, name_prefix);
@@ -50,13 +56,14 @@ std::vector<GivenValue> read_environment(const char* const* environment) {
                 throw Failure(ExitCode::config,
                               fmt::format("environment: unknown variable '{}'{}", name, hint));
             }
+            if (!is_of_kubernetes(name)) out.unknown.push_back(name);
         }
     }
     // POSTROOM_STORES__MAIN__URL wins over its short form, whatever the order.
     std::ranges::stable_sort(values, [](const GivenValue& a, const GivenValue& b) {
         return a.origin == "POSTROOM_URL" && b.origin != "POSTROOM_URL";
     });
-    return values;
+    return out;
 }
 
 }  // namespace postroom::cli

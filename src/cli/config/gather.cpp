@@ -52,13 +52,6 @@ void refuse_secret(const Setting& setting, const GivenValue& given) {
                               given.origin, given.key));
 }
 
-std::string sink_type_of(const Values& values, const std::string& key) {
-    const std::vector<std::string> parts = split_key(key);
-    if (parts.size() != 3 || parts[0] != "sinks") return "";
-    const auto at = values.find(fmt::format("sinks.{}.type", parts[1]));
-    return at == values.end() ? "stdout" : at->second.value;
-}
-
 void check(const Values& values, const GivenValue& given) {
     const std::string type = sink_type_of(values, given.key);
     const ExitCode code = given.origin.starts_with("--") ? ExitCode::usage : ExitCode::config;
@@ -124,6 +117,13 @@ bool add_default_store(Values& values) {
 
 }  // namespace
 
+std::string sink_type_of(const Values& values, const std::string& key) {
+    const std::vector<std::string> parts = split_key(key);
+    if (parts.size() != 3 || parts[0] != "sinks") return "";
+    const auto at = values.find(fmt::format("sinks.{}.type", parts[1]));
+    return at == values.end() ? "stdout" : at->second.value;
+}
+
 std::set<std::string> names_under(const Values& values, const std::string& group) {
     std::set<std::string> names;
     for (auto at = values.lower_bound(group + "."); at != values.end(); ++at) {
@@ -138,7 +138,9 @@ Gathered gather_values(const Invocation& in) {
     Gathered out{.file = config_file(in)};
     std::vector<GivenValue> given;
     if (!out.file.empty()) given = read_toml_file(out.file);
-    for (const std::vector<GivenValue>& more : {read_environment(environ), read_flags(in)})
+    EnvironmentValues environment = read_environment(environ);
+    out.unknown_variables = std::move(environment.unknown);
+    for (const std::vector<GivenValue>& more : {environment.values, read_flags(in)})
         given.insert(given.end(), more.begin(), more.end());
     for (const GivenValue& value : given) out.values.insert_or_assign(value.key, value);
     // A type comes before the settings that only it can judge; each value is judged, so that a bad

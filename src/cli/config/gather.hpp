@@ -4,6 +4,7 @@
 
 #include <set>
 #include <string>
+#include <vector>
 
 #include "cli/command.hpp"
 #include "cli/config/values.hpp"
@@ -14,6 +15,7 @@ struct Gathered {
     std::string file{};
     Values values{};
     bool default_store = false;
+    std::vector<std::string> unknown_variables{};
 };
 
 // Throws as load_config() does.
@@ -21,5 +23,8 @@ Gathered gather_values(const Invocation& in);
 
 // The names under `group`: for "stores" those in stores.NAME.url.
 std::set<std::string> names_under(const Values& values, const std::string& group);
+
+// The type of the sink that `key` is about; empty when it is about none.
+std::string sink_type_of(const Values& values, const std::string& key);
 
 }  // namespace postroom::cli

@@ -33,6 +33,12 @@ bool is_number_within(const Setting& setting, const std::string& text) {
            static_cast<std::uint64_t>(*number) <= setting.most;
 }
 
+bool is_decimal_within(const Setting& setting, const std::string& text) {
+    const std::optional<double> number = parse_decimal(text);
+    return number && *number >= static_cast<double>(setting.least) &&
+           *number <= static_cast<double>(setting.most);
+}
+
 bool is_duration_within(const Setting& setting, const std::string& text) {
     const std::optional<Duration> duration = parse_duration(text);
     if (!duration) return false;
@@ -96,6 +102,10 @@ std::string fault_of(const Setting& setting, const std::string& text) {
                        : "must be a number with a unit, such as 500ms, 30s, 5m, 2h or 7d" +
                              (setting.least > 0 ? fmt::format(", at least {}ms", setting.least)
                                                 : std::string());
+        case SettingKind::decimal:
+            return is_decimal_within(setting, text)
+                       ? ""
+                       : fmt::format("must be a number from {} to {}", setting.least, setting.most);
         case SettingKind::choice:
             return std::ranges::find(setting.choices, text) != setting.choices.end()
                        ? ""
@@ -106,6 +116,7 @@ std::string fault_of(const Setting& setting, const std::string& text) {
         case SettingKind::list:
             break;
     }
+    if (text.find('\0') != std::string::npos) return "must not hold a NUL";
     return setting.required && text.empty() ? "must not be empty" : "";
 }
 

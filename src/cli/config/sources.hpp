@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/config/values.hpp"
@@ -14,6 +15,8 @@ namespace postroom::cli {
 // texts becomes one text with spaces. Throws Failure{config} with file and line, Failure{not_found}
 // when there is no such file.
 std::vector<GivenValue> read_toml_file(const std::string& path);
+// As above of a text; `name` stands for the file in what is reported.
+std::vector<GivenValue> read_toml(std::string_view text, const std::string& name);
 
 // `text` with ${env:NAME} and ${file:PATH} replaced. Throws Failure{config} that begins with
 // `where`.
@@ -22,6 +25,10 @@ std::string interpolated(const std::string& text, const std::string& where);
 // Those of `environment` (NAME=value) that begin with POSTROOM_. Names with "__" are keys:
 // POSTROOM_RELAY__BATCH is relay.batch. Throws Failure{config} for a name that is nearly one of
 // ours.
-std::vector<GivenValue> read_environment(const char* const* environment);
+struct EnvironmentValues {
+    std::vector<GivenValue> values{};
+    std::vector<std::string> unknown{};  // names that mean nothing to us
+};
+EnvironmentValues read_environment(const char* const* environment);
 
 }  // namespace postroom::cli

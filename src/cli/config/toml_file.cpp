@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "cli/config/key_depth.hpp"
 #include "cli/config/sources.hpp"
 #include "cli/failure.hpp"
 #include "cli/output/text.hpp"
@@ -85,10 +86,11 @@ private:
     std::string scalar(const std::string& key, const toml::node& node) const {
         if (const auto text = node.value_exact<std::string>()) return *text;
         if (const auto number = node.value_exact<std::int64_t>()) return fmt::format("{}", *number);
+        if (const auto number = node.value_exact<double>()) return fmt::format("{}", *number);
         if (const auto flag = node.value_exact<bool>()) return *flag ? "true" : "false";
-        throw Failure(ExitCode::config,
-                      fmt::format("{}: '{}' must be a text, a whole number, true or false",
-                                  where(node), key));
+        throw Failure(
+            ExitCode::config,
+            fmt::format("{}: '{}' must be a text, a number, true or false", where(node), key));
     }
 
     std::string path_;
@@ -98,13 +100,20 @@ private:
 }  // namespace
 
 std::vector<GivenValue> read_toml_file(const std::string& path) {
-    const std::string text = read_file(path, ExitCode::not_found, "");
-    Flattener flattener(path);
+    return read_toml(read_file(path, ExitCode::not_found, ""), path);
+}
+
+std::vector<GivenValue> read_toml(std::string_view text, const std::string& name) {
+    if (const std::optional<std::size_t> line = line_of_endless_key(text)) {
+        throw Failure(ExitCode::config, fmt::format("{}:{}: a key has more than {} parts", name,
+                                                    *line, key_parts_max));
+    }
+    Flattener flattener(name);
     try {
-        flattener.walk("", toml::parse(text, path));
+        flattener.walk("", toml::parse(text, name));
     } catch (const toml::parse_error& error) {
         throw Failure(ExitCode::config,
-                      fmt::format("{}:{}: not TOML: {}", path, error.source().begin.line,
+                      fmt::format("{}:{}: not TOML: {}", name, error.source().begin.line,
                                   std::string(error.description())));
     }
     return flattener.take();

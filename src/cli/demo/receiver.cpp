@@ -16,18 +16,23 @@ Receiver::Receiver(const std::string& path)
 
 void Receiver::go_up() {
     loses_answers_ = false;
-    server_ = std::make_unique<HttpServer>(
-        port_, [this](const Request& request) { return take(request); });
+    const auto answer = [this](const HttpRequest& request) {
+        const std::optional<int> status = take(request);
+        return status ? HttpAnswer{.status = *status} : HttpAnswer{.hang_up = true};
+    };
+    server_ = std::make_unique<HttpServer>(answer, port_.number());
 }
 
 void Receiver::go_down() { server_.reset(); }
 
+// The status to answer with; none: the answer gets lost.
 // [take]
-std::optional<int> Receiver::take(const Request& request) {
-    if (request.body == "poison") return 500;
+std::optional<int> Receiver::take(const HttpRequest& request) {
+    if (request.body == "poison") return is_repaired_ ? 204 : 500;
     try {
+        const InboxKey key{.source = "shop", .message_id = request.headers.at("webhook-id")};
         const auto tx = store_->begin();
-        const bool is_new = inbox_.once(*tx, "shop", request.headers.at("webhook-id"), [&] {
+        const bool is_new = inbox_.once(*tx, key, [&] {
             tx->execute({.sql = "INSERT INTO shipments VALUES (?)",
                          .params = {std::int64_t{std::stoi(request.body)}}});
         });

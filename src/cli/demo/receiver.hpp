@@ -24,6 +24,8 @@ public:
     void go_down();
     // From now on it takes what comes, and its answers get lost.
     void lose_answers() { loses_answers_ = true; }
+    // From now on it takes the poison message too.
+    void repair() { is_repaired_ = true; }
 
     int port() const { return port_.number(); }
     std::size_t taken() const { return taken_; }
@@ -33,11 +35,12 @@ public:
     std::size_t shipments() const;
 
 private:
-    std::optional<int> take(const Request& request);
+    std::optional<int> take(const HttpRequest& request);
 
     const std::unique_ptr<Store> store_;
     const Inbox inbox_;
     std::atomic<bool> loses_answers_ = false;
+    std::atomic<bool> is_repaired_ = false;
     std::atomic<std::size_t> taken_ = 0;
     std::atomic<std::size_t> duplicates_ = 0;
     const Port port_;

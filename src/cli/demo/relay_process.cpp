@@ -66,6 +66,7 @@ pid_t RelayProcess::spawn(std::vector<std::string> words, const Outputs& outputs
     if (child > 0) return child;
     // Only what is safe in a child of a program with threads.
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    ::setpgid(0, 0);  // Ctrl-C on the terminal is for us, who stop it
     if (::chdir(folder_.c_str()) != 0) ::_exit(126);
     ::dup2(outputs.out, STDOUT_FILENO);
     ::dup2(outputs.err, STDERR_FILENO);

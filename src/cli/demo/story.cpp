@@ -11,6 +11,7 @@
 #include "cli/demo/receiver.hpp"
 #include "cli/demo/relay_process.hpp"
 #include "cli/demo/shop.hpp"
+#include "cli/output/wrap.hpp"
 
 namespace postroom::cli::demo {
 
@@ -20,6 +21,7 @@ using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
 constexpr auto time_limit = 55s;
+constexpr int open_pace = 6;  // so much slower is a story that is watched on the dashboard
 
 class Story {
 public:
@@ -34,7 +36,13 @@ public:
 
 private:
     void write_config() const;
+    void say_where() const;
+    void stay_open();
+    std::string address() const { return fmt::format("http://127.0.0.1:{}", page_port_.number()); }
     void say(std::string_view text) const { stage_.tell(fmt::format("\n{}\n", text)); }
+    void begin_act(int number, std::string_view text) const {
+        say(fmt::format("{}. {}", number, wrapped(text, 3, 79)));
+    }
     void show_counts() const;
     void watch(std::chrono::milliseconds duration) const;
     void watch_until(const std::function<bool()>& is_over) const;
@@ -45,7 +53,9 @@ private:
 
     const Stage& stage_;
     const Interrupt& interrupt_;
+    const int pace_ = stage_.open ? open_pace : 1;
     const Clock::time_point begun_ = Clock::now();
+    const Port page_port_;  // of the dashboard, the same after the relay's restart
     Shop shop_;
     Receiver receiver_;
     RelayProcess relay_;
@@ -57,7 +67,26 @@ void Story::write_config() const {
         << "[sinks.shipping]\ntype = \"http\"\nurl = \"http://127.0.0.1:" << receiver_.port()
         << "/orders\"\nallow_networks = \"127.0.0.1\"\n\n"
         << "[relay]\nlease = \"2s\"\nretry = \"fast\"\nmax_attempts = 4\n"
-        << "poll_interval_max = \"200ms\"\n";
+        << "poll_interval_max = \"200ms\"\n\n"
+        << "[admin]\nlisten = \"127.0.0.1:" << page_port_.number() << "\"\nanonymous = \"admin\"\n";
+}
+
+void Story::say_where() const {
+    say(fmt::format("Watch it on the dashboard: {}\nThe story begins in ten seconds.", address()));
+    watch(10000ms / pace_);
+}
+
+// The shop goes on, and the poison message is one that can be redriven.
+void Story::stay_open() {
+    receiver_.repair();
+    shop_.open();
+    say(
+        fmt::format("Everything goes on, and the receiver has been repaired. See why the message "
+                    "died, and redrive\n"
+                    "it: {}/#/dead\nCtrl-C ends the demo.",
+                    address()));
+    while (!interrupt_.token().stop_requested()) std::this_thread::sleep_for(100ms);
+    shop_.close();
 }
 
 void Story::show_counts() const {
@@ -71,14 +100,15 @@ void Story::show_counts() const {
 void Story::watch_until(const std::function<bool()>& is_over) const {
     while (!is_over()) {
         interrupt_.check();
-        if (Clock::now() - begun_ > time_limit) throw std::runtime_error("this takes too long");
+        if (Clock::now() - begun_ > time_limit * pace_)
+            throw std::runtime_error("this takes too long");
         std::this_thread::sleep_for(500ms);
         show_counts();
     }
 }
 
 void Story::watch(std::chrono::milliseconds duration) const {
-    const Clock::time_point end = Clock::now() + duration;
+    const Clock::time_point end = Clock::now() + duration * pace_;
     watch_until([end] { return Clock::now() >= end; });
 }
 
@@ -88,25 +118,31 @@ bool Story::is_drained() const {
 }
 
 void Story::deliver_through_trouble() {
-    say("1. The shop places orders, each in one transaction with its message; every tenth is\n"
-        "   rolled back. `postroom relay` delivers them to a receiver over HTTP.");
+    begin_act(1,
+              "The shop places orders, each in one transaction with its message; every tenth is "
+              "rolled back. `postroom relay` delivers them to a receiver over HTTP.");
     shop_.open();
     watch(2s);
 
-    say("2. The receiver dies in the middle of its work: orders are shipped, and the answers are\n"
-        "   lost. The shop does not notice; messages wait in its database, at no attempt's cost.");
+    begin_act(
+        2,
+        "The receiver dies in the middle of its work: orders are shipped, and the answers are "
+        "lost. The shop does not notice; messages wait in its database, and no attempt is "
+        "spent.");
     receiver_.lose_answers();
     std::this_thread::sleep_for(300ms);
     receiver_.go_down();
     watch(2500ms);
 
-    say("3. It is back. What was shipped and not answered comes again, and its inbox knows it.");
+    begin_act(3,
+              "It is back. What was shipped and not answered comes again, and its inbox knows it.");
     receiver_.go_up();
     watch(1s);
     watch_until([this] { return shop_.outbox_counts().ready < 10; });
 
-    say("4. The relay is killed (SIGKILL) and started again. Leases of the dead one run out in 2 "
-        "s.");
+    begin_act(4,
+              "The relay is killed (SIGKILL) and started again. The leases of the dead one run out "
+              "after 2 s.");
     relay_.kill();
     watch(500ms);
     relay_.start();
@@ -116,7 +152,9 @@ void Story::deliver_through_trouble() {
 }
 
 bool Story::show_poison() {
-    say("5. A poison message: the receiver fails on it every time. It is tried 4 times, and dead.");
+    begin_act(5,
+              "A poison message: the receiver fails on it every time. It is tried 4 times, then it "
+              "is dead.");
     shop_.place_poison();
     watch_until([this] { return shop_.outbox_counts().dead == 1; });
     say("$ postroom list --state dead");
@@ -127,11 +165,13 @@ Summary Story::tell() {
     receiver_.go_up();
     write_config();
     relay_.start();
+    if (stage_.open) say_where();
     deliver_through_trouble();
     const bool listed = show_poison();
-    const bool stopped = relay_.stop();
     Summary summary = summarize();
-    summary.good = summary.good && listed && stopped;
+    stage_.show(summary);
+    if (stage_.open) stay_open();
+    summary.good = relay_.stop() && summary.good && listed;
     return summary;
 }
 

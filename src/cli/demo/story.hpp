@@ -26,10 +26,15 @@ struct Stage {
     std::string folder;   // where everything lies; relay.log too
     std::string program;  // the path of postroom
     std::function<void(std::string_view)> tell;
+    std::function<void(const Summary&)> show;
     int output = -1;  // descriptor that the commands shown write to
+    // Says where the dashboard is, goes slowly enough to be watched on it, and keeps everything
+    // running afterwards until it is interrupted.
+    bool open = false;
 };
 
-// Takes about ten seconds, and throws when it takes a minute. Throws Failure when interrupted.
+// Takes about ten seconds, open a minute, and throws when it takes six times as long. Throws
+// Failure when interrupted before its end.
 Summary tell_story(const Stage& stage, const Interrupt& interrupt);
 
 }  // namespace postroom::cli::demo

@@ -6,6 +6,7 @@
 
 #include "cli/failure.hpp"
 #include "cli/input/message_line.hpp"
+#include "cli/output/text.hpp"
 #include "postroom/error.hpp"
 
 namespace postroom::cli {
@@ -34,19 +35,19 @@ void LineEnqueuer::take(const std::string& line) {
         messages_.push_back(std::move(message));
     } catch (const std::invalid_argument& error) {
         throw Failure(ExitCode::input,
-                      fmt::format("line {}: {}; {}", line_, error.what(), stored_so_far()));
+                      fmt::format("line {}: {}", line_, continued(error.what(), stored_so_far())));
     }
 }
 
 std::string LineEnqueuer::stored_so_far() const {
-    if (outbox_ == nullptr) return "nothing was to be stored";
+    if (writer_ == nullptr) return "nothing was to be stored";
     if (stored_to_ == 0) return "nothing was stored";
     return fmt::format("lines up to {} are stored, those behind are not", stored_to_);
 }
 
 void LineEnqueuer::flush() {
     if (messages_.empty()) return;
-    if (outbox_ != nullptr) {
+    if (writer_ != nullptr) {
         store();
     } else {
         enqueued_ += messages_.size();
@@ -61,8 +62,8 @@ void LineEnqueuer::flush() {
 
 void LineEnqueuer::store() {
     try {
-        for (const EnqueueResult& result : outbox_->enqueue_all(messages_))
-            ++(result.already_existed ? existed_ : enqueued_);
+        for (const Written& one : writer_->enqueue_all(messages_))
+            ++(one.already_existed.value_or(false) ? existed_ : enqueued_);
     } catch (const Error& error) {
         throw Error(error.kind(), fmt::format("{}; {}", error.what(), stored_so_far()));
     }

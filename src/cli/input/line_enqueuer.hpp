@@ -6,23 +6,24 @@
 #include <string>
 #include <vector>
 
+#include "cli/input/message_writer.hpp"
 #include "cli/output/progress.hpp"
-#include "postroom/outbox.hpp"
 
 namespace postroom::cli {
 
 class LineEnqueuer {
 public:
-    // Without an outbox it only checks. All of them must outlive this. `bytes`: the size of the
+    // Without a writer it only checks. All of them must outlive this. `bytes`: the size of the
     // input; 0: not known.
-    LineEnqueuer(const Outbox* outbox, const Limits& limits, std::size_t batch,
+    LineEnqueuer(MessageWriter* writer, const Limits& limits, std::size_t batch,
                  std::uint64_t bytes = 0)
-        : outbox_(outbox), limits_(limits), batch_(batch), bytes_(bytes) {}
+        : writer_(writer), limits_(limits), batch_(batch), bytes_(bytes) {}
 
     // Throws Failure{input} that names the line at fault and what was stored before it; empty lines
     // are passed over. What the store throws says what was stored before it too.
     void run(std::istream& input);
 
+    // With those of which nobody told whether they existed.
     std::uint64_t enqueued() const { return enqueued_; }
     std::uint64_t existed() const { return existed_; }
 
@@ -32,7 +33,7 @@ private:
     void flush();
     void store();
 
-    const Outbox* const outbox_;
+    MessageWriter* const writer_;
     const Limits& limits_;
     const std::size_t batch_;
     const std::uint64_t bytes_;

@@ -2,21 +2,25 @@
 
 #include <fmt/format.h>
 
-#include <functional>
+#include <algorithm>
 #include <limits>
-#include <map>
 #include <set>
 #include <stdexcept>
 
 #include "base/base64.hpp"
-#include "cli/input/json_fields.hpp"
+#include "base/json_fields.hpp"
 #include "cli/nearest.hpp"
 #include "cli/output/text.hpp"
+#include "queue/message_fields.hpp"
 #include "queue/message_json.hpp"
 
 namespace postroom::cli {
 
 namespace {
+
+using base::json_fields;
+using base::JsonField;
+using base::JsonKind;
 
 [[noreturn]] void refuse(const JsonField& field, std::string_view what) {
     throw std::invalid_argument(fmt::format("{}: {}", field.key, what));
@@ -57,49 +61,54 @@ std::string bytes_of(const JsonField& field) {
     return *std::move(bytes);
 }
 
-using Take = std::function<void(NewMessage&, const JsonField&)>;
+// Takes the value of a JSON field into the member that it is meant for.
+class Taker {
+public:
+    explicit Taker(const JsonField& field) : field_(field) {}
 
-const std::map<std::string, Take>& fields() {
-    static const std::map<std::string, Take> known{
-        {"topic", [](NewMessage& m, const JsonField& f) { m.topic = TopicName(text_of(f)); }},
-        {"payload", [](NewMessage& m, const JsonField& f) { m.payload = f.json; }},
-        // What the stdout sink writes can be read again; these two begin anew.
-        {"created_at", [](NewMessage&, const JsonField& f) { time_of(f); }},
-        {"source", [](NewMessage&, const JsonField& f) { text_of(f); }},
-        {"payload_base64", [](NewMessage& m, const JsonField& f) { m.payload = bytes_of(f); }},
-        {"content_type", [](NewMessage& m, const JsonField& f) { m.content_type = text_of(f); }},
-        {"headers", [](NewMessage& m, const JsonField& f) { m.headers = headers_of(f); }},
-        {"message_id",
-         [](NewMessage& m, const JsonField& f) { m.message_id = MessageId(text_of(f)); }},
-        {"correlation_id",
-         [](NewMessage& m, const JsonField& f) { m.correlation_id = text_of(f); }},
-        {"tenant_id", [](NewMessage& m, const JsonField& f) { m.tenant_id = text_of(f); }},
-        {"idempotency_key",
-         [](NewMessage& m, const JsonField& f) { m.idempotency_key = text_of(f); }},
-        {"aggregate_type",
-         [](NewMessage& m, const JsonField& f) { m.aggregate_type = AggregateType(text_of(f)); }},
-        {"aggregate_id", [](NewMessage& m, const JsonField& f) { m.aggregate_id = text_of(f); }},
-        {"ordering_key", [](NewMessage& m, const JsonField& f) { m.ordering_key = text_of(f); }},
-        {"occurred_at", [](NewMessage& m, const JsonField& f) { m.occurred_at = time_of(f); }},
-        {"due_time", [](NewMessage& m, const JsonField& f) { m.due_time = time_of(f); }},
-        {"expires_at", [](NewMessage& m, const JsonField& f) { m.expires_at = time_of(f); }},
-        {"priority",
-         [](NewMessage& m, const JsonField& f) {
-             using Limits = std::numeric_limits<std::int32_t>;
-             m.priority = static_cast<std::int32_t>(number_of(f, Limits::min(), Limits::max()));
-         }},
-        {"max_attempts", [](NewMessage& m, const JsonField& f) {
-             m.max_attempts = static_cast<std::uint32_t>(number_of(f, 1, 1'000'000));
-         }}};
-    return known;
+    void take(std::string& out) const { out = text_of(field_); }
+    void take(TopicName& out) const { out = TopicName(text_of(field_)); }
+    void take(AggregateType& out) const { out = AggregateType(text_of(field_)); }
+    void take(MessageId& out) const { out = MessageId(text_of(field_)); }
+    void take(Headers& out) const { out = headers_of(field_); }
+    void take(std::optional<std::string>& payload) const { payload = field_.json; }
+    void take(std::optional<Instant>& out) const { out = time_of(field_); }
+    void take(std::int32_t& out) const {
+        using Limits = std::numeric_limits<std::int32_t>;
+        out = static_cast<std::int32_t>(number_of(field_, Limits::min(), Limits::max()));
+    }
+    void take(std::optional<std::uint32_t>& out) const {
+        out = static_cast<std::uint32_t>(number_of(field_, 1, 1'000'000));
+    }
+
+private:
+    const JsonField& field_;
+};
+
+void take_field(NewMessage& message, const JsonField& field) {
+    // What the stdout sink writes can be read again; the first two begin anew.
+    if (field.key == "created_at") {
+        time_of(field);
+    } else if (field.key == "source") {
+        text_of(field);
+    } else if (field.key == "payload_base64") {
+        message.payload = bytes_of(field);
+    } else {
+        visit_fields(message, [&](FieldIndex index, auto& member) {
+            if (field_of(index).name == field.key) Taker(field).take(member);
+        });
+    }
 }
 
 }  // namespace
 
 const std::vector<std::string>& message_field_names() {
     static const std::vector<std::string> names = [] {
-        std::vector<std::string> out;
-        for (const auto& [name, take] : fields()) out.push_back(name);
+        std::vector<std::string> out{"created_at", "payload_base64", "source"};
+        visit_fields(NewMessage{}, [&](FieldIndex index, const auto&) {
+            out.emplace_back(field_of(index).name);
+        });
+        std::sort(out.begin(), out.end());
         return out;
     }();
     return names;
@@ -110,14 +119,14 @@ NewMessage message_from_json(std::string_view line) {
     std::set<std::string> seen;
     std::optional<std::string> text;
     for (const JsonField& field : json_fields(line)) {
-        const auto known = fields().find(field.key);
-        if (known == fields().end()) {
+        if (!std::binary_search(message_field_names().begin(), message_field_names().end(),
+                                field.key)) {
             throw std::invalid_argument(
                 fmt::format("unknown field '{}'{}", printable(shortened(field.key, 60)),
                             did_you_mean(field.key, message_field_names())));
         }
         if (!seen.insert(field.key).second) refuse(field, "is there twice");
-        if (field.kind != JsonKind::null || field.key == "payload") known->second(message, field);
+        if (field.kind != JsonKind::null || field.key == "payload") take_field(message, field);
         if (field.key == "payload" && field.kind == JsonKind::string) text = field.text;
     }
     // A string is JSON where JSON is what is sent, and else the text itself.

@@ -1,20 +1,23 @@
 // Text for people: what may be shown on a terminal, times and durations as words, and back.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "base/duration_text.hpp"
+#include "base/printable.hpp"
+#include "base/rfc3339.hpp"
+#include "base/utf8.hpp"
 #include "postroom/clock.hpp"
 
 namespace postroom::cli {
 
-// `text` without anything that could move a terminal's cursor, end a line or disguise it: control
-// characters, ill-formed UTF-8 and marks of direction are shown as escapes.
-std::string printable(std::string_view text);
+// For whatever comes from elsewhere and goes to a terminal.
+using base::printable;
 
-// At most `width` characters; longer ones end with "...".
-std::string shortened(std::string_view text, std::size_t width);
+using base::shortened;
 
 // Drivers speak in several lines with tabs; the user gets one.
 std::string one_line(std::string_view text);
@@ -26,14 +29,19 @@ void complain(std::string_view text);
 
 // "2026-01-31T12:00:00.000Z"
 std::string format_time(Instant time);
-// Takes what format_time() writes, with or without a fraction, and an offset such as +02:00.
-std::optional<Instant> parse_time(std::string_view text);
+using base::parse_time;
 
-// "1d 3h", "12s", "250ms": the two largest units.
-std::string format_duration(Duration duration);
-// A number and one of us, ms, s, m, h, d, w; "0" alone too.
-std::optional<Duration> parse_duration(std::string_view text);
+using base::format_duration;
+using base::parse_duration;
+
+// "a; b", and "a? B" behind a question.
+std::string continued(std::string_view text, std::string_view more);
+
+// "1 message", "2 messages"
+std::string counted(std::uint64_t count, std::string_view what);
 
 std::optional<std::int64_t> parse_integer(std::string_view text);
+// "1.5"
+std::optional<double> parse_decimal(std::string_view text);
 
 }  // namespace postroom::cli

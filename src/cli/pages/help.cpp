@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "cli/output/wrap.hpp"
 #include "cli/pages/pages.hpp"
 
 namespace postroom::cli {
@@ -10,32 +11,6 @@ namespace postroom::cli {
 namespace {
 
 constexpr std::size_t width = 79;
-
-// Breaks `text` into lines that begin with `indent` spaces; the first is begun already.
-std::string wrapped(std::string_view text, std::size_t indent) {
-    std::string out;
-    std::size_t column = indent;
-    while (!text.empty()) {
-        const std::size_t end = std::min(text.find_first_of(" \n"), text.size());
-        const std::string_view word = text.substr(0, end);
-        if (column > indent && column + 1 + word.size() > width) {
-            out += '\n' + std::string(indent, ' ');
-            column = indent;
-        }
-        if (column > indent) {
-            out += ' ';
-            ++column;
-        }
-        out += word;
-        column += word.size();
-        if (end < text.size() && text[end] == '\n') {
-            out += '\n' + std::string(indent, ' ');
-            column = indent;
-        }
-        text.remove_prefix(std::min(end + 1, text.size()));
-    }
-    return out;
-}
 
 std::string option_head(const Option& option) {
     return fmt::format("{}--{}{}{}", option.letter != 0 ? fmt::format("-{}, ", option.letter) : "",
@@ -56,7 +31,7 @@ std::string section(std::string_view title, const std::vector<Row>& rows) {
     for (const Row& row : rows) {
         out += fmt::format("  {:<{}}", row.head, head);
         if (row.head.size() > head) out += '\n' + std::string(head + 2, ' ');
-        out += "  " + wrapped(row.what, head + 4) + '\n';
+        out += "  " + wrapped(row.what, head + 4, width) + '\n';
     }
     return out;
 }
@@ -82,8 +57,9 @@ std::string usage_line(const Command& command, const std::string& path) {
 }
 
 std::string help_text(const Command& command, const std::string& path) {
-    std::string out = "Usage: " + usage_line(command, path) + "\n\n" + wrapped(command.summary, 0);
-    if (!command.details.empty()) out += "\n\n" + wrapped(command.details, 0);
+    std::string out =
+        "Usage: " + usage_line(command, path) + "\n\n" + wrapped(command.summary, 0, width);
+    if (!command.details.empty()) out += "\n\n" + wrapped(command.details, 0, width);
     out += '\n';
     std::vector<Row> commands;
     for (const Command& inner : command.commands)

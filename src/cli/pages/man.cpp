@@ -73,7 +73,9 @@ std::string man_page(const Command& root) {
         out += fmt::format(".TP\n{}\n{}\n", static_cast<int>(code.code), roff(code.what));
     out +=
         ".SH ENVIRONMENT\n.TP\nPOSTROOM_URL\nAddress of the store main.\n.TP\nPOSTROOM_CONFIG\n"
-        "Config file.\n.TP\nPOSTROOM_GROUP__NAME__KEY\nAny setting.\n"
+        "Config file.\n.TP\nPOSTROOM_GROUP__NAME__KEY\nAny setting.\n.TP\n"
+        "OTEL_EXPORTER_OTLP_ENDPOINT\nAn OpenTelemetry collector that is sent spans, by relay and "
+        "enqueue; other variables OTEL_* say how. Not there: no spans.\n"
         ".SH SEE ALSO\n.BR postroom.toml (5)\n";
     return out;
 }

@@ -88,7 +88,8 @@ std::string config_reference() {
         "error. In the file `${{env:NAME}}` and `${{file:PATH}}` stand for a variable and for the "
         "content of a file.\n\n"
         "`postroom config check` checks, `postroom config show` says where each value comes from, "
-        "with secrets masked.\n\n{}",
+        "with secrets masked. Tracing has no keys here: it follows the variables of OpenTelemetry, "
+        "`OTEL_EXPORTER_OTLP_ENDPOINT` first of all ([which](../guides/observing.md#spans)).\n\n{}",
         generated, table_head);
     for (const Setting& setting : program_settings())
         out += setting_row(setting, placeholder_key(setting.name));

@@ -1,0 +1,92 @@
+#include "cli/message_filter.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/failure.hpp"
+#include "cli/output/text.hpp"
+
+namespace postroom::cli {
+
+namespace {
+
+struct TextFilter {
+    const char* option;
+    std::optional<std::string> Query::*member;
+};
+
+constexpr std::array text_filters{TextFilter{"topic", &Query::topic},
+                                  TextFilter{"source", &Query::source},
+                                  TextFilter{"ordering-key", &Query::ordering_key},
+                                  TextFilter{"aggregate-type", &Query::aggregate_type},
+                                  TextFilter{"tenant-id", &Query::tenant_id},
+                                  TextFilter{"correlation-id", &Query::correlation_id}};
+
+struct TimeFilter {
+    const char* option;
+    std::optional<Instant> Query::*member;
+};
+
+constexpr std::array time_filters{TimeFilter{"since", &Query::created_from},
+                                  TimeFilter{"until", &Query::created_before}};
+
+// A point in time, or so long ago.
+std::optional<Instant> time_of(const std::string& text, Instant now) {
+    if (const std::optional<Duration> ago = parse_duration(text)) return now - *ago;
+    return parse_time(text);
+}
+
+}  // namespace
+
+std::vector<Option> message_filter_options() {
+    return {
+        {.name = "topic", .value = "TOPIC", .what = "Only those of this topic, exactly."},
+        {.name = "source", .value = "SOURCE", .what = "Inbox: only those from this source."},
+        {.name = "ordering-key", .value = "KEY", .what = "Only those of this ordering key."},
+        {.name = "aggregate-type",
+         .value = "TYPE",
+         .what = "Only those about things of this type."},
+        {.name = "tenant-id", .value = "ID", .what = "Only those of this tenant."},
+        {.name = "correlation-id", .value = "ID", .what = "Only those with this correlation id."},
+        {.name = "error",
+         .value = "TEXT",
+         .what = "Only those whose last error has this in it, upper and lower case as given."},
+        {.name = "since",
+         .value = "TIME",
+         .what = "Only those created since then: a time such as 2026-01-31T12:00:00Z, or how "
+                 "long ago, such as 2h."},
+        {.name = "until", .value = "TIME", .what = "Only those created before then."}};
+}
+
+bool has_message_filter(const Invocation& in) {
+    return std::ranges::any_of(message_filter_options(),
+                               [&](const Option& option) { return in.has(option.name); });
+}
+
+void check_message_filter(const Invocation& in) {
+    for (const Option& option : message_filter_options()) {
+        if (in.has(option.name) && in.value(option.name).empty())
+            throw Failure(ExitCode::usage, fmt::format("--{} must not be empty", option.name));
+    }
+    for (const TimeFilter& filter : time_filters) {
+        if (in.has(filter.option) && !time_of(in.value(filter.option), Instant{}))
+            throw Failure(ExitCode::usage,
+                          fmt::format("--{} needs a time such as 2026-01-31T12:00:00Z, or how long "
+                                      "ago, such as 2h",
+                                      filter.option));
+    }
+}
+
+Query message_filter(const Invocation& in, Store& store) {
+    Query query;
+    for (const TextFilter& filter : text_filters)
+        if (in.has(filter.option)) query.*filter.member = in.value(filter.option);
+    query.error_part = in.value("error");
+    for (const TimeFilter& filter : time_filters)
+        if (in.has(filter.option))
+            query.*filter.member = time_of(in.value(filter.option), store.now());
+    return query;
+}
+
+}  // namespace postroom::cli
