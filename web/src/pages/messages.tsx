@@ -1,0 +1,5 @@
+import { MessageList } from "../ui/message_list";
+
+export function Messages() {
+    return <MessageList queue="outbox" />;
+}
