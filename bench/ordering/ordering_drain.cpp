@@ -41,7 +41,7 @@ public:
                 messages[key].ordering_key = fmt::format("key {}", key);
             outbox_.enqueue_all(messages);
         }
-        const std::vector<Lease> heads = claim();
+        const std::vector<Message> heads = claim();
         outbox_.fail(heads, "blocks its key");
         if (heads.size() != keys || !claim().empty())
             throw std::runtime_error("the heads do not block their keys");
@@ -55,10 +55,10 @@ public:
     // Claims and acknowledges one batch; returns how long it took.
     double drain_one() {
         const bench::Stopwatch watch;
-        const std::vector<Lease> leases = claim();
-        outbox_.ack(leases);
+        const std::vector<Message> messages = claim();
+        outbox_.ack(messages);
         const double took = watch.seconds();
-        if (leases.size() != batch) throw std::runtime_error("a batch was not full");
+        if (messages.size() != batch) throw std::runtime_error("a batch was not full");
         return took;
     }
 
@@ -67,12 +67,8 @@ private:
         return {.topic = "order.placed", .payload = bench::sample_payload()};
     }
 
-    std::vector<Lease> claim() {
-        std::vector<Lease> leases;
-        for (const Message& message :
-             outbox_.claim(outbox_.owner(), std::chrono::minutes{5}, batch))
-            leases.push_back(message.lease.value());
-        return leases;
+    std::vector<Message> claim() {
+        return outbox_.claim(outbox_.owner(), std::chrono::minutes{5}, batch);
     }
 
     std::unique_ptr<Store> store_;

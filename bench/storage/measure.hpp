@@ -1,15 +1,27 @@
-// Small measuring tools shared by the storage comparisons: medians, a stopwatch and random numbers.
+// What the storage comparisons share: their command line, medians, a stopwatch and random numbers.
 #pragma once
 
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <random>
 #include <string>
 #include <vector>
 
 namespace bench {
+
+// The main function of a comparison: `run(target, quick)` with the command line's words.
+template <class Run>
+int run_comparison(int argc, char** argv, const char* target, const Run& run) {
+    const bool quick = argc == 3 && std::string(argv[2]) == "--quick";
+    if (argc != 2 && !quick) {
+        std::fprintf(stderr, "usage: %s %s [--quick]\n", argv[0], target);
+        return 2;
+    }
+    return run(argv[1], quick);
+}
 
 // The payload every shape stores: 200 bytes, the size of a small JSON document.
 inline std::string sample_payload() {

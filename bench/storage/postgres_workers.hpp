@@ -31,9 +31,9 @@ std::unique_ptr<Worker> make_raw_worker(const std::string& conninfo, int batch);
 // and read in one pipeline.
 std::unique_ptr<Worker> make_statement_worker(const std::string& conninfo, int batch);
 
-// The same through server-side functions. Each of ack, claim and read ends its transaction with a
-// Sync, or with `one_sync` ack and claim are framed by BEGIN and COMMIT and the pipeline has one
-// Sync.
+// Live table, leases and mark, reached by server-side functions. Each of ack, claim and read ends
+// with a Sync, or with `one_sync` ack and claim are framed by BEGIN and COMMIT and the pipeline has
+// one Sync.
 struct FunctionShape {
     std::string claim = "claim";
     std::string read = "read";

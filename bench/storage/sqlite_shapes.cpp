@@ -224,10 +224,5 @@ int run(const std::string& directory, bool quick) {
 }  // namespace bench
 
 int main(int argc, char** argv) {
-    const bool quick = argc == 3 && std::string(argv[2]) == "--quick";
-    if (argc != 2 && !quick) {
-        std::fprintf(stderr, "usage: %s DIRECTORY [--quick]\n", argv[0]);
-        return 2;
-    }
-    return bench::run(argv[1], quick);
+    return bench::run_comparison(argc, argv, "DIRECTORY", bench::run);
 }

@@ -13,7 +13,7 @@ struct Bar {
     std::string what{};
     std::string question{};
     std::string engine{};
-    std::string setting{};  // a group whose setting begins so
+    std::string setting{};  // a group whose setting begins so; empty: any
     std::string series{};
     std::string reference{};  // empty: the value itself counts, not a ratio
     std::string metric{};
@@ -23,7 +23,7 @@ struct Bar {
 
 const std::vector<Bar>& bars();
 
-struct Verdict {
+struct BarResult {
     const Bar* bar = nullptr;
     std::optional<Spread> measured{};   // nullopt: not part of this run
     std::optional<Spread> cpu_ratio{};  // processor time to the reference's, which noise moves less
@@ -31,7 +31,7 @@ struct Verdict {
     bool met() const;
 };
 
-std::vector<Verdict> judge(const Results& results);
+std::vector<BarResult> judge(const Results& results);
 
 // "at least 0.95 of INSERT"
 std::string requirement(const Bar& bar);

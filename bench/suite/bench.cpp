@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <ctime>
 
 #include "suite/machine.hpp"
@@ -9,10 +10,37 @@
 
 namespace bench {
 
+namespace {
+
+// While it lives, processes that are started flush slowly.
+class SlowFlush {
+public:
+    explicit SlowFlush(unsigned micros) : on_(micros > 0) {
+        if (!on_) return;
+        ::setenv("POSTROOM_BENCH_FLUSH_US", std::to_string(micros).c_str(), 1);
+        ::setenv("LD_PRELOAD", POSTROOM_SLOW_FLUSH, 1);
+    }
+    ~SlowFlush() {
+        if (on_) ::unsetenv("LD_PRELOAD");
+    }
+    SlowFlush(const SlowFlush&) = delete;
+    SlowFlush& operator=(const SlowFlush&) = delete;
+
+private:
+    const bool on_;
+};
+
+}  // namespace
+
 Bench::Bench(Options options) : options_(std::move(options)) {
-    if (options_.wants_engine("postgresql")) engines_.push_back(make_postgres());
-    if (options_.wants_engine("mariadb")) engines_.push_back(make_mariadb());
-    if (options_.wants_engine("sqlite")) engines_.push_back(make_sqlite());
+    {
+        const SlowFlush slow(options_.flush_us);
+        if (options_.wants_engine("postgresql")) engines_.push_back(make_postgres());
+        if (options_.wants_engine("mariadb")) engines_.push_back(make_mariadb());
+    }
+    // The flushes of SQLite are our own.
+    if (options_.wants_engine("sqlite") && options_.flush_us == 0)
+        engines_.push_back(make_sqlite());
     results_.mode = options_.mode;
     results_.about = describe_machine();
     results_.about["repetitions"] = std::to_string(options_.repetitions);
@@ -34,8 +62,11 @@ Engine* Bench::engine(const std::string& name) const {
 
 void Bench::run(const Comparison& comparison, std::size_t repetitions) {
     if (repetitions == 0) repetitions = options_.repetitions;
-    Group group{
-        comparison.question, comparison.engine, comparison.setting, comparison.reference, {}};
+    const std::string setting =
+        options_.flush_us == 0
+            ? comparison.setting
+            : fmt::format("flush {} us longer, {}", options_.flush_us, comparison.setting);
+    Group group{comparison.question, comparison.engine, setting, comparison.reference, {}};
     for (const Variant& variant : comparison.variants)
         group.series.push_back({variant.name, variant.role, {}});
     const std::size_t count = comparison.variants.size();

@@ -27,9 +27,10 @@ double own_cpu() {
 }
 
 // The threads of one sample. The first exception of any of them comes out of join().
-class Crew {
+class SampleThreads {
 public:
-    Crew(int threads, const MakeStep& make_step, const std::function<void(const Step&)>& work)
+    SampleThreads(int threads, const MakeStep& make_step,
+                  const std::function<void(const Step&)>& work)
         : ready_(threads + 1) {
         for (int thread = 0; thread < threads; ++thread) {
             threads_.emplace_back([this, thread, &make_step, work] {
@@ -104,18 +105,18 @@ Sample measure_load(Engine& engine, int threads, double seconds, const MakeStep&
         }
         return step;
     };
-    Crew crew(threads, warm_step, [&](const Step& step) {
+    SampleThreads running(threads, warm_step, [&](const Step& step) {
         std::size_t count = 0;
         while (!stop) count += step();
         total += count;
     });
     Meter meter(engine);
-    crew.start();
+    running.start();
     const Stopwatch watch;
-    while (watch.seconds() < seconds && !crew.failed())
+    while (watch.seconds() < seconds && !running.failed())
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
     stop = true;
-    crew.join();
+    running.join();
     if (finish) finish(total + warmed);
     return meter.finish(static_cast<double>(total));
 }
@@ -125,7 +126,7 @@ Sample measure_drain(Engine& engine, int threads, std::size_t backlog, const Mak
     std::atomic<bool> failed = false;
     constexpr double limit_seconds = 300;
     const Stopwatch watch;
-    Crew crew(threads, make_step, [&](const Step& step) {
+    SampleThreads running(threads, make_step, [&](const Step& step) {
         while (total < backlog && !failed) {
             try {
                 total += step();
@@ -137,8 +138,8 @@ Sample measure_drain(Engine& engine, int threads, std::size_t backlog, const Mak
         }
     });
     Meter meter(engine);
-    crew.start();
-    crew.join();
+    running.start();
+    running.join();
     return meter.finish(static_cast<double>(total));
 }
 

@@ -32,8 +32,9 @@ using Flags = std::map<std::string, std::string>;
 
 Flags parse(int argument_count, char** arguments) {
     static const std::set<std::string> known = {
-        "full",   "question", "engine", "repetitions", "seconds", "backlog", "snapshot-seconds",
-        "output", "render",   "page",   "list",        "consume", "help"};
+        "full",     "question", "engine", "repetitions", "seconds", "backlog", "snapshot-seconds",
+        "flush-us", "output",   "render", "page",        "list",    "consume", "listen",
+        "help"};
     Flags flags;
     for (int i = 1; i < argument_count; ++i) {
         const std::string_view argument = arguments[i];
@@ -84,6 +85,7 @@ Options options_from(const Flags& flags) {
     set_number(flags, "seconds", options.seconds);
     set_number(flags, "backlog", options.backlog);
     set_number(flags, "snapshot-seconds", options.snapshot_seconds);
+    set_number(flags, "flush-us", options.flush_us);
     options.questions = words(flags, "question");
     options.engines = words(flags, "engine");
     for (const std::string& id : options.questions) {
@@ -153,6 +155,7 @@ int run(const Flags& flags) {
         return 0;
     }
     if (flags.contains("consume")) return consume(flags.at("consume"));
+    if (flags.contains("listen")) return listen(flags.at("listen"));
     const Options options = options_from(flags);
     return flags.contains("render") ? render(flags, options) : measure(flags, options);
 }

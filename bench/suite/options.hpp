@@ -19,6 +19,7 @@ struct Options {
     std::size_t growth_max = 20'000;  // the longest backlog of the growth question
     std::size_t stores_max = 100;
     std::size_t relay_pending = 20'000;
+    unsigned flush_us = 0;  // how much longer every flush to the disk takes in the servers
     std::set<std::string> questions{};  // empty: all
     std::set<std::string> engines{};    // empty: all
     std::filesystem::path output = "build/bench";
@@ -34,7 +35,8 @@ struct Options {
 
 inline constexpr const char* usage =
     "usage: bench [--full] [--question=ID,...] [--engine=NAME,...] [--repetitions=N]\n"
-    "             [--seconds=S] [--backlog=N] [--snapshot-seconds=S] [--output=FOLDER]\n"
+    "             [--seconds=S] [--backlog=N] [--snapshot-seconds=S] [--flush-us=N]\n"
+    "             [--output=FOLDER]\n"
     "       bench --render=RESULTS.JSON [--page=PAGE.MD] [--output=FOLDER]\n"
     "       bench --list\n";
 

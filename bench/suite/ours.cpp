@@ -27,11 +27,10 @@ void Ours::fill(std::size_t count) const {
 }
 
 std::size_t Ours::drain(std::uint32_t batch) const {
-    std::vector<Lease> leases;
-    for (const Message& message : outbox.claim(outbox.owner(), std::chrono::minutes{5}, batch))
-        leases.push_back(message.lease.value());
-    if (!leases.empty()) outbox.ack(leases);
-    return leases.size();
+    const std::vector<Message> messages =
+        outbox.claim(outbox.owner(), std::chrono::minutes{5}, batch);
+    outbox.ack(messages);
+    return messages.size();
 }
 
 Counting::Counting(Store& store, const DispatcherOptions& options) : dispatcher_(store, options) {

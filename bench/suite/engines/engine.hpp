@@ -43,7 +43,7 @@ std::unique_ptr<Engine> make_sqlite();
 
 // Processor seconds of process `pid`, those of its ended children included; 0 when it is gone.
 double process_cpu(long pid, bool with_ended_children);
-// The same of all its children that run.
+// Processor seconds of all children of `pid` that run.
 double children_cpu(long pid);
 
 }  // namespace bench

@@ -52,8 +52,8 @@ public:
     virtual void receive(std::size_t count) = 0;
     virtual std::size_t process(std::size_t batch) = 0;
 
-    // The same connection for Outbox::enqueue().
-    virtual std::unique_ptr<postroom::TxContext> borrow() = 0;
+    // The connection of the floor, for Outbox::enqueue().
+    virtual std::unique_ptr<postroom::TxContext> borrow(postroom::BorrowOptions options) = 0;
 };
 
 class Floor {

@@ -118,8 +118,8 @@ public:
                                    seqs + ")");
     }
 
-    std::unique_ptr<postroom::TxContext> borrow() override {
-        return postroom::mysql::borrow(connection_.native());
+    std::unique_ptr<postroom::TxContext> borrow(postroom::BorrowOptions options) override {
+        return postroom::mysql::borrow(connection_.native(), options);
     }
 
 private:

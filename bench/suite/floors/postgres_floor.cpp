@@ -160,8 +160,8 @@ public:
         return ids.size();
     }
 
-    std::unique_ptr<postroom::TxContext> borrow() override {
-        return postroom::postgres::borrow(connection_.native());
+    std::unique_ptr<postroom::TxContext> borrow(postroom::BorrowOptions options) override {
+        return postroom::postgres::borrow(connection_.native(), options);
     }
 
 private:

@@ -169,8 +169,8 @@ public:
         return seqs.size();
     }
 
-    std::unique_ptr<postroom::TxContext> borrow() override {
-        return postroom::sqlite::borrow(database_.get());
+    std::unique_ptr<postroom::TxContext> borrow(postroom::BorrowOptions options) override {
+        return postroom::sqlite::borrow(database_.get(), options);
     }
 
 private:

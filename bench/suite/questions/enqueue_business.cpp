@@ -27,16 +27,17 @@ Step by_hand(Floor& floor, int thread, Message message) {
 }
 
 // Our message on the user's own connection.
-Step borrowed(Floor& floor, int thread, const Ours& ours) {
+Step borrowed(Floor& floor, int thread, const Ours& ours, bool prepare) {
     const std::shared_ptr<FloorConnection> connection = floor.connection(thread);
-    return [connection, thread, &ours, message = sample_message(),
-            context = std::shared_ptr<postroom::TxContext>(connection->borrow())] {
-        connection->begin();
-        connection->update_account(thread);
-        ours.outbox.enqueue(*context, message);
-        connection->commit();
-        return one;
-    };
+    return
+        [connection, thread, &ours, message = sample_message(),
+         context = std::shared_ptr<postroom::TxContext>(connection->borrow({.prepare = prepare}))] {
+            connection->begin();
+            connection->update_account(thread);
+            ours.outbox.enqueue(*context, message);
+            connection->commit();
+            return one;
+        };
 }
 
 // Everything through a transaction that our store begins. `posted`: without waiting for the answer.
@@ -84,9 +85,12 @@ void compare(Bench& bench, Engine& engine, int writers) {
     comparison.variants.push_back({"enqueue, our transaction", Role::ours, in_ours(false)});
     if (floor->pipelines())
         comparison.variants.push_back({"post, our transaction", Role::ours, in_ours(true)});
-    comparison.variants.push_back(
-        {"enqueue, borrowed connection", Role::ours,
-         load([&](int thread) { return borrowed(*floor, thread, ours); })});
+    for (const bool prepare : {false, true}) {
+        comparison.variants.push_back(
+            {prepare ? "enqueue, borrowed and prepared" : "enqueue, borrowed connection",
+             Role::ours,
+             load([&, prepare](int thread) { return borrowed(*floor, thread, ours, prepare); })});
+    }
     bench.run(comparison);
 }
 

@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "postroom/store_provider.hpp"
+#include "postroom/tenancy.hpp"
 #include "suite/ours.hpp"
 #include "suite/questions/questions.hpp"
 

@@ -14,10 +14,9 @@ std::size_t receive_and_process(const Ours& ours) {
         batch, {.topic = "order.placed", .source = "bench", .payload = sample_payload()});
     for (auto& message : messages) message.message_id = "message-" + std::to_string(++next);
     ours.inbox.enqueue_all(messages);
-    std::vector<postroom::Lease> leases;
-    for (const auto& message : ours.inbox.claim_due(batch)) leases.push_back(message.lease.value());
-    ours.inbox.ack(leases);
-    return leases.size();
+    const std::vector<postroom::Message> claimed = ours.inbox.claim_due(batch);
+    ours.inbox.ack(claimed);
+    return claimed.size();
 }
 
 void compare(Bench& bench, Engine& engine) {

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "suite/floors/postgres_listener.hpp"
 #include "suite/ours.hpp"
 #include "suite/questions/questions.hpp"
 #include "support/process.hpp"
@@ -82,9 +83,11 @@ Sample own_process(const Ours& ours, std::size_t count) {
     return percentiles(committed, handled);
 }
 
-Sample other_process(Engine& engine, const Ours& ours, std::size_t count) {
-    test::ChildProcess child({.program = std::filesystem::read_symlink("/proc/self/exe"),
-                              .arguments = {"--consume=" + ours.url}});
+// `argument` makes this program the other one; `send` returns when the message is committed.
+Sample other_process(Engine& engine, const std::string& argument, std::size_t count,
+                     const std::function<void(std::size_t number)>& send) {
+    test::ChildProcess child(
+        {.program = std::filesystem::read_symlink("/proc/self/exe"), .arguments = {argument}});
     if (child.read_line(std::chrono::seconds(30)) != "ready")
         throw std::runtime_error("the other process does not start");
     std::this_thread::sleep_for(std::chrono::milliseconds(500));
@@ -103,7 +106,7 @@ Sample other_process(Engine& engine, const Ours& ours, std::size_t count) {
 
     std::vector<std::int64_t> committed(count);
     send_steadily(count, std::chrono::milliseconds{10}, [&](std::size_t number) {
-        ours.outbox.enqueue(numbered(number));
+        send(number);
         committed[number] = stamp();
     });
     std::vector<std::int64_t> handled(count);
@@ -123,7 +126,30 @@ Sample other_process(Engine& engine, const Ours& ours, std::size_t count) {
     return sample;
 }
 
+Sample listening_process(Engine& engine, std::size_t count) {
+    const std::string url = engine.fresh_database();
+    const auto tables = engine.floor(url);
+    NotifyingWriter writer(url);
+    return other_process(engine, "--listen=" + url, count,
+                         [&](std::size_t number) { writer.send(number); });
+}
+
+void say_ready() {
+    fmt::print("ready\n");
+    std::fflush(stdout);
+}
+
+void say_handled(std::size_t number, std::int64_t when) {
+    fmt::print("{} {}\n", number, when);
+    std::fflush(stdout);
+}
+
 }  // namespace
+
+int listen(const std::string& url) {
+    listen_by_hand(url, say_ready, [](std::size_t number) { say_handled(number, stamp()); });
+    return 0;
+}
 
 int consume(const std::string& url) {
     const auto store = open_store(url, {.keep_history = false});
@@ -132,12 +158,10 @@ int consume(const std::string& url) {
     dispatcher.on("order.placed", [&](const Message& message) {
         const std::int64_t when = stamp();
         const std::lock_guard lock(mutex);
-        fmt::print("{} {}\n", number_of(message), when);
-        std::fflush(stdout);
+        say_handled(number_of(message), when);
     });
     dispatcher.start();
-    fmt::print("ready\n");
-    std::fflush(stdout);
+    say_ready();
     for (std::string line; std::getline(std::cin, line);) {
     }
     dispatcher.close();
@@ -154,14 +178,20 @@ void ask_latency(Bench& bench) {
                    "own process, 500 messages a second",
                    "",
                    {{"hot path", Role::ours, [&] { return own_process(ours, own); }}}});
-        const std::size_t repetitions = bench.options().quick() ? 1 : 0;
-        bench.run(
-            {"latency",
-             engine->name(),
-             "other process, 100 messages a second",
-             "",
-             {{"dispatcher", Role::ours, [&] { return other_process(*engine, ours, other); }}}},
-            repetitions);
+        Comparison comparison{
+            "latency", engine->name(), "other process, 100 messages a second", "", {}};
+        comparison.variants.push_back(
+            {"dispatcher", Role::ours, [&] {
+                 return other_process(
+                     *engine, "--consume=" + ours.url, other,
+                     [&](std::size_t number) { ours.outbox.enqueue(numbered(number)); });
+             }});
+        if (engine->name() == "postgresql") {
+            comparison.reference = "LISTEN loop";
+            comparison.variants.push_back(
+                {"LISTEN loop", Role::floor, [&] { return listening_process(*engine, other); }});
+        }
+        bench.run(comparison, bench.options().quick() ? 1 : 0);
     }
 }
 

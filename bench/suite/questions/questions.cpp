@@ -37,7 +37,8 @@ const std::vector<Question>& questions() {
         {"latency", "From the commit to the handler",
          "Messages at a steady rate into an idle queue. Own process: from the server's "
          "confirmation "
-         "to the handler. Other process: from the return of commit().",
+         "to the handler. Other process: from the return of commit(); the floor is a loop that "
+         "LISTENs, whose writer notifies in its transaction.",
          metric::p50_us, ask_latency},
         {"snapshot", "An old snapshot is held",
          "3,000 messages a second in and out, two workers, batches of up to 100, with and without "

@@ -38,5 +38,7 @@ void ask_relay(Bench& bench);
 // The other process of the latency question: handles what comes and notes when. Returns its exit
 // status.
 int consume(const std::string& url);
+// The same by hand.
+int listen(const std::string& url);
 
 }  // namespace bench

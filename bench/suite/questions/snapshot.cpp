@@ -46,13 +46,11 @@ Side by_ours(const Ours& ours) {
         [&ours]() -> std::function<std::size_t(double*)> {
             return [&ours](double* claim) {
                 const Stopwatch watch;
-                std::vector<postroom::Lease> leases;
-                for (const auto& message :
-                     ours.outbox.claim(ours.outbox.owner(), std::chrono::minutes{5}, batch))
-                    leases.push_back(message.lease.value());
+                const std::vector<postroom::Message> messages =
+                    ours.outbox.claim(ours.outbox.owner(), std::chrono::minutes{5}, batch);
                 *claim = watch.seconds();
-                if (!leases.empty()) ours.outbox.ack(leases);
-                return leases.size();
+                ours.outbox.ack(messages);
+                return messages.size();
             };
         }};
 }

@@ -73,14 +73,14 @@ std::string group_json(const Group& group) {
         quoted(group.reference), fmt::join(series, ","));
 }
 
-std::string bar_json(const Verdict& verdict) {
+std::string bar_json(const BarResult& result) {
     return fmt::format(
         "\n    {{\"what\": {}, \"engine\": {}, \"bar\": {}, \"value\": {}, \"measured\": {}, "
         "\"met\": {}}}",
-        quoted(verdict.bar->what), quoted(verdict.bar->engine), quoted(requirement(*verdict.bar)),
-        number(verdict.bar->value),
-        verdict.measured ? fmt::format("{{{}}}", spread_fields(*verdict.measured)) : "null",
-        verdict.measured ? (verdict.met() ? "true" : "false") : "null");
+        quoted(result.bar->what), quoted(result.bar->engine), quoted(requirement(*result.bar)),
+        number(result.bar->value),
+        result.measured ? fmt::format("{{{}}}", spread_fields(*result.measured)) : "null",
+        result.measured ? (result.met() ? "true" : "false") : "null");
 }
 
 }  // namespace
@@ -92,7 +92,7 @@ void write_json(const Results& results, const std::filesystem::path& file) {
     std::vector<std::string> groups;
     for (const Group& group : results.groups) groups.push_back(group_json(group));
     std::vector<std::string> bars;
-    for (const Verdict& verdict : judge(results)) bars.push_back(bar_json(verdict));
+    for (const BarResult& result : judge(results)) bars.push_back(bar_json(result));
     std::ofstream out(file);
     out << fmt::format(
         "{{\n  \"format\": 1,\n  \"mode\": {},\n  \"about\": {{{}\n  }},\n  \"groups\": [{}\n  "

@@ -30,24 +30,24 @@ void write_bars(std::ofstream& out, const Results& results) {
     out << "\n## The bars\n\n`CPU` is the processor time per message, client and server together, "
            "in relation to the same reference: other work on the machine moves it less than "
            "the rate.\n\n| what | engine | bar | measured | CPU | |\n|---|---|---|---|---|---|\n";
-    for (const Verdict& verdict : judge(results)) {
-        out << fmt::format("| {} | {} | {} | {} | {} | {} |\n", verdict.bar->what,
-                           verdict.bar->engine, requirement(*verdict.bar),
-                           verdict.measured ? figure(*verdict.measured, true) : "",
-                           verdict.cpu_ratio ? figure(verdict.cpu_ratio->median) : "",
-                           !verdict.measured ? "not part of this run"
-                           : verdict.met()   ? "met"
-                                             : "**not met**");
+    for (const BarResult& result : judge(results)) {
+        out << fmt::format("| {} | {} | {} | {} | {} | {} |\n", result.bar->what,
+                           result.bar->engine, requirement(*result.bar),
+                           result.measured ? figure(*result.measured, true) : "",
+                           result.cpu_ratio ? figure(result.cpu_ratio->median) : "",
+                           !result.measured ? "not part of this run"
+                           : result.met()   ? "met"
+                                            : "**not met**");
     }
 }
 
 // Those that are missed and understood.
 void write_reasons(std::ofstream& out, const Results& results) {
     std::string text;
-    for (const Verdict& verdict : judge(results)) {
-        if (!verdict.measured || verdict.met()) continue;
-        const std::string why = explanation(*verdict.bar);
-        text += fmt::format("- **{}** ({}): {}\n", verdict.bar->what, verdict.bar->engine,
+    for (const BarResult& result : judge(results)) {
+        if (!result.measured || result.met()) continue;
+        const std::string why = explanation(*result.bar);
+        text += fmt::format("- **{}** ({}): {}\n", result.bar->what, result.bar->engine,
                             why.empty() ? "not examined" : why);
     }
     if (!text.empty()) out << "\n### What falls short, and why\n\n" << text;

@@ -50,15 +50,15 @@ void print_group(const Group& group) {
     print(lines);
 }
 
-void print_bars(const std::vector<Verdict>& verdicts) {
+void print_bars(const std::vector<BarResult>& results) {
     fmt::print("\nThe bars\n");
     Lines lines{{"", "engine", "bar", "measured", "CPU ratio", ""}};
-    for (const Verdict& verdict : verdicts) {
-        if (!verdict.measured) continue;
-        lines.push_back({verdict.bar->what, verdict.bar->engine, requirement(*verdict.bar),
-                         figure(*verdict.measured, true),
-                         verdict.cpu_ratio ? figure(verdict.cpu_ratio->median) : "",
-                         verdict.met() ? "met" : "NOT MET"});
+    for (const BarResult& result : results) {
+        if (!result.measured) continue;
+        lines.push_back({result.bar->what, result.bar->engine, requirement(*result.bar),
+                         figure(*result.measured, true),
+                         result.cpu_ratio ? figure(result.cpu_ratio->median) : "",
+                         result.met() ? "met" : "NOT MET"});
     }
     print(lines);
 }

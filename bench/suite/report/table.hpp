@@ -9,6 +9,6 @@
 namespace bench {
 
 void print_group(const Group& group);
-void print_bars(const std::vector<Verdict>& verdicts);
+void print_bars(const std::vector<BarResult>& results);
 
 }  // namespace bench
