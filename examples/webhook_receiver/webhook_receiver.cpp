@@ -69,7 +69,7 @@ std::string describe(const webhooks::Receipt& receipt) {
         case webhooks::Receipt::Outcome::rejected:
             break;
     }
-    return "rejected: " + std::string(to_string(receipt.verdict));
+    return "rejected: " + std::string(to_string(receipt.authenticity));
 }
 
 // [answer]
