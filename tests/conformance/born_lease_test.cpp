@@ -1,13 +1,11 @@
 // Messages that are leased from birth: the writer delivers them itself, everybody else waits.
 #include "conformance/law.hpp"
+#include "queue/hot_path.hpp"
 
 namespace postroom::test {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::ElementsAre;
-using testing::IsEmpty;
-using testing::SizeIs;
 
 class Birth {
 public:

@@ -6,10 +6,6 @@ namespace postroom::test {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::Contains;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::Optional;
 
 TEST_P(DispatcherLaw, OBX_054_IBX_073_OBX_057_IBX_076_OnlyTheHandlerOfTheTopicGetsTheWholeMessage) {
     const WorkItemId id = put({.payload = "{\"a\":1}", .headers = {{"x", "y"}}});
@@ -147,6 +143,24 @@ TEST_P(DispatcherLaw, AnExpiredMessageIsDeadAndNotDelivered) {
     EXPECT_TRUE(eventually_state(id, State::dead));
     EXPECT_EQ(calls, 0);
     EXPECT_EQ(get(id).dead_reason, DeadReason::expired);
+}
+
+TEST_P(DispatcherLaw, AVerdictThatAHandlerReturnsCounts) {
+    const WorkItemId again = put({.payload = "again"});
+    const WorkItemId dead = put({.payload = "dead"});
+    std::atomic<int> calls = 0;
+    Dispatcher dispatcher(store(), quick());
+    dispatcher.on("order.placed", [&](const Message& m) {
+        if (m.payload == "dead") return Verdict::fail("never");
+        return ++calls == 1 ? Verdict::retry("not yet", 1ms) : Verdict::done();
+    });
+    dispatcher.start();
+    EXPECT_TRUE(eventually_state(dead, State::dead));
+    EXPECT_TRUE(eventually_state(again, State::done));
+    dispatcher.close();
+    EXPECT_EQ(calls, 2);
+    EXPECT_EQ(get(dead).last_error, "never");
+    EXPECT_EQ(heard.count(EventKind::retried), 1U);
 }
 
 TEST_P(DispatcherLaw, InterceptorsRunInOrderAndBackwards) {
@@ -299,44 +313,52 @@ TEST_P(DispatcherLaw, AnOutcomeAfterTheDispatcherIsGoneHasNoEffect) {
 TEST_P(DispatcherLaw,
        OBX_060_IBX_079_OBX_059_IBX_078_DifferentMessagesRunConcurrentlyNeverTheSame) {
     put_many(40);
-    std::atomic<int> running = 0;
-    std::atomic<int> most = 0;
-    std::atomic<int> doubled = 0;
     std::mutex mutex;
+    std::condition_variable two_run;
+    int running = 0;
+    int most = 0;
+    int doubled = 0;
     std::map<WorkItemId, int> held;
     Dispatcher dispatcher(store(), quick());
     dispatcher.on("order.placed", [&](const Message& m) {
-        most = std::max(most.load(), ++running);
-        {
-            const std::lock_guard lock(mutex);
-            doubled += ++held[m.id] > 1;
-        }
+        std::unique_lock lock(mutex);
+        most = std::max(most, ++running);
+        doubled += ++held[m.id] > 1;
+        two_run.notify_all();
+        two_run.wait_for(lock, 10s, [&] { return most > 1; });
+        lock.unlock();
         std::this_thread::sleep_for(10ms);
+        lock.lock();
         --running;
     });
     dispatcher.start();
     EXPECT_TRUE(eventually([&] { return heard.count(EventKind::delivered) == 40; }));
+    dispatcher.close();
     EXPECT_EQ(doubled, 0);
     EXPECT_GT(most, 1);
     EXPECT_LE(most, 4);
 }
 
-// Ten at full scale.
+// Ten at full scale; otherwise one and some seconds, in which the rival would take it.
 TEST_P(DispatcherLaw, AHandlerThatRunsForTenLeasesRunsOnce) {
-    const auto leases = static_cast<int>(scaled(10, 2));
+    const auto percent = static_cast<int>(scaled(1000, 125));
     const WorkItemId id = put();
     std::atomic<int> calls = 0;
     std::atomic<bool> told_to_stop = false;
     std::atomic<bool> ended = false;
     DispatcherOptions options = quick();
-    options.lease = 12s;  // a busy machine must not hold up a renewal for that long
+    // A busy machine must not hold up a renewal for two thirds of it.
+    options.lease = 20s;
     const std::unique_ptr<Store> second = sandbox().reopen();
     Dispatcher rival(*second, options);
     Dispatcher dispatcher(store(), options);
-    // No faster than the machine's time, because that is what leases are renewed by.
+    // Measured by the database's time, which is no faster here than the machine's, by which leases
+    // are renewed. Counted in steps, each of which may take twice as long as it should, it came
+    // near the time limit of a test on a busy machine.
     const auto handler = [&](const Message&, HandlerContext& context) {
         ++calls;
-        for (Duration run{}; run < leases * options.lease; run += 10ms) {
+        const Instant end = now() + options.lease * percent / 100;
+        while (now() < end) {
             std::this_thread::sleep_for(10ms);
             pass(10ms);
             told_to_stop = told_to_stop || context.stop().stop_requested();
@@ -358,7 +380,7 @@ TEST_P(DispatcherLaw, AHandlerThatLostItsLeaseIsToldToStop) {
     std::atomic<int> calls = 0;
     std::atomic<bool> told = false;
     DispatcherOptions options = quick();
-    options.lease = 4s;  // it must not end before the handler has begun
+    options.lease = 12s;  // it must not end before the handler has begun
     Dispatcher dispatcher(store(), options);
     dispatcher.on("order.placed", [&](const Message& m, HandlerContext& context) {
         if (++calls > 1) return;
@@ -388,6 +410,20 @@ TEST_P(DispatcherLaw, APausedTopicWaitsWhileOthersGoOn) {
     EXPECT_THAT(dispatcher.status().paused, ElementsAre("paused"));
     dispatcher.resume("paused");
     EXPECT_TRUE(eventually_state(paused, State::done));
+}
+
+TEST_P(DispatcherLaw, APausedPatternHoldsBackAllThatItMatches) {
+    const WorkItemId held = put({.topic = "order.placed"});
+    const WorkItemId open = put({.topic = "orders"});
+    Dispatcher dispatcher(store(), quick());
+    dispatcher.on("order.placed", [](const Message&) {}).on("orders", [](const Message&) {});
+    dispatcher.pause("order.*");
+    dispatcher.start();
+    EXPECT_TRUE(eventually_state(open, State::done));
+    EXPECT_TRUE(eventually([&] { return heard.count(EventKind::released) >= 2; }));
+    EXPECT_THAT(dispatcher.status().paused, ElementsAre("order.*"));
+    dispatcher.resume("order.*");
+    EXPECT_TRUE(eventually_state(held, State::done));
 }
 
 TEST_P(DispatcherLaw, ADestinationThatIsDownCostsNoAttemptAndIsDrainedAfterwards) {
@@ -466,27 +502,20 @@ TEST_P(DispatcherLaw, StopTellsHandlersWhenTheirTimeIsUp) {
     });
     dispatcher.start();
     ASSERT_TRUE(eventually([&] { return started.load(); }));
-    dispatcher.close();
+    const bool in_time = closes_in_time(dispatcher);
     EXPECT_TRUE(told);
-    EXPECT_EQ(heard.count(EventKind::retried), 1U);  // settled before close() returned
+    EXPECT_TRUE(!in_time || heard.count(EventKind::retried) == 1);
 }
 
 TEST_P(DispatcherLaw, TwoDispatchersShareOneQueueAndDeliverEachMessageOnce) {
     put_many(200);
-    const std::unique_ptr<Store> second = sandbox().reopen();
     std::mutex mutex;
     std::map<WorkItemId, int> deliveries;
     const auto handler = [&](const Message& m) {
         const std::lock_guard lock(mutex);
         ++deliveries[m.id];
     };
-    Dispatcher one(store(), quick());
-    Dispatcher two(*second, quick());
-    one.on("order.placed", handler);
-    two.on("order.placed", handler);
-    one.start();
-    two.start();
-    EXPECT_TRUE(eventually([&] { return heard.count(EventKind::delivered) == 200; }));
+    deliver_with_two(200, handler);
     const std::lock_guard lock(mutex);
     EXPECT_EQ(deliveries.size(), 200U);
     for (const auto& [id, count] : deliveries) EXPECT_EQ(count, 1);
@@ -495,7 +524,6 @@ TEST_P(DispatcherLaw, TwoDispatchersShareOneQueueAndDeliverEachMessageOnce) {
 TEST_P(DispatcherLaw, MessagesOfOneOrderingKeyAreHandledInOrderOneAtATime) {
     for (int i = 0; i < 30; ++i)
         put({.payload = std::to_string(i), .ordering_key = i % 2 == 0 ? "even" : "odd"});
-    const std::unique_ptr<Store> second = sandbox().reopen();
     std::mutex mutex;
     std::map<std::string, std::vector<int>> order;
     std::atomic<int> doubled = 0;
@@ -510,65 +538,11 @@ TEST_P(DispatcherLaw, MessagesOfOneOrderingKeyAreHandledInOrderOneAtATime) {
         const std::lock_guard lock(mutex);
         --running[m.ordering_key];
     };
-    Dispatcher one(store(), quick());
-    Dispatcher two(*second, quick());
-    one.on("order.placed", handler);
-    two.on("order.placed", handler);
-    one.start();
-    two.start();
-    EXPECT_TRUE(eventually([&] { return heard.count(EventKind::delivered) == 30; }));
+    deliver_with_two(30, handler);
     const std::lock_guard lock(mutex);
     EXPECT_EQ(doubled, 0);
     for (const auto& [key, payloads] : order)
         EXPECT_TRUE(std::is_sorted(payloads.begin(), payloads.end())) << key;
-}
-
-TEST_P(DispatcherLaw, OBX_053_IBX_072_LeasesOfDeadWorkersAreReaped) {
-    const WorkItemId id = put();
-    ASSERT_EQ(claim(other, 1, short_lease).size(), 1U);  // and is never heard of again
-    pass(after_short_lease);
-    Dispatcher dispatcher(store(), quick());
-    dispatcher.on("order.placed", [](const Message&) {});
-    dispatcher.start();
-    EXPECT_TRUE(eventually_state(id, State::done));
-}
-
-TEST_P(DispatcherLaw, AMessageLostOnceIsHandledAlone) {
-    put_many(10);
-    ASSERT_EQ(claim(other, 3, short_lease).size(), 3U);
-    pass(after_short_lease);
-    std::atomic<int> running = 0;
-    std::atomic<int> accompanied = 0;
-    Dispatcher dispatcher(store(), quick());
-    dispatcher.on("order.placed", [&](const Message& m) {
-        const int with = ++running;
-        std::this_thread::sleep_for(5ms);
-        if (m.lost_count > 0) accompanied += with > 1 || running > 1;
-        --running;
-    });
-    dispatcher.start();
-    EXPECT_TRUE(eventually([&] { return heard.count(EventKind::delivered) == 10; }))
-        << heard.count(EventKind::delivered) << " delivered, " << dispatcher.status().cold_depth
-        << " cold, " << dispatcher.status().running << " running, " << dispatcher.status().in_flight
-        << " in flight";
-    EXPECT_EQ(accompanied, 0);
-}
-
-TEST_P(DispatcherLaw, AMessageThatKilledItsWorkerTooOftenIsDead) {
-    const WorkItemId id = put();
-    DispatcherOptions options = quick();
-    options.crash_limit = 2;
-    for (std::uint32_t lost = 0; lost <= options.crash_limit; ++lost) {
-        ASSERT_TRUE(eventually([&] { return claim(other, 1, 1ms).size() == 1; }));
-        pass(10ms);
-    }
-    std::atomic<int> calls = 0;
-    Dispatcher dispatcher(store(), options);
-    dispatcher.on("order.placed", [&](const Message&) { ++calls; });
-    dispatcher.start();
-    EXPECT_TRUE(eventually_state(id, State::dead));
-    EXPECT_EQ(get(id).dead_reason, DeadReason::crash_limit);
-    EXPECT_EQ(calls, 0);
 }
 
 TEST_P(DispatcherLaw, MisuseIsRefusedWithTheNameOfTheOption) {

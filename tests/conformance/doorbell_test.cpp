@@ -29,14 +29,17 @@ int times_heard(Doorbell& bell) {
 }
 
 // A ring is a hint, and one that meets a busy server may be lost: it is repeated until it is heard.
+// How many it took; none was heard: 0.
 template <class Ring>
-bool heard_after(const Ring& ring, Doorbell& bell) {
+int heard_after(const Ring& ring, Doorbell& bell) {
     const auto start = steady_clock::now();
+    int rings = 0;
     do {
         ring();
-        if (bell.wait(bell_patience, {})) return true;
+        ++rings;
+        if (bell.wait(bell_patience, {})) return rings;
     } while (since(start) < patience);
-    return false;
+    return 0;
 }
 
 }  // namespace
@@ -44,9 +47,9 @@ bool heard_after(const Ring& ring, Doorbell& bell) {
 std::unique_ptr<Doorbell> DoorbellLaw::listening() {
     listeners_.push_back(sandbox().reopen());
     std::unique_ptr<Doorbell> bell = listeners_.back()->doorbell(queue());
-    // Some begin to listen with the first wait(). The ring is for those that always did.
-    bell->ring();
-    EXPECT_TRUE(bell->wait(patience, {}));
+    // Some begin to listen with the first wait(), and say so as soon as they do; the others always
+    // did. A ring of ours might come late, in the midst of a test.
+    if (!bell->wait(quiet, {})) bell->listen({});
     times_heard(*bell);
     return bell;
 }
@@ -91,14 +94,15 @@ TEST_P(DoorbellLaw, ARingWakesAThreadThatWaitsOnAnotherStore) {
 
 TEST_P(DoorbellLaw, AnEnqueueRingsByItself) {
     const auto theirs = listening();
-    EXPECT_TRUE(heard_after([&] { put(); }, *theirs));
+    EXPECT_GT(heard_after([&] { put(); }, *theirs), 0);
 }
 
 TEST_P(DoorbellLaw, ARingBeforeTheWaitIsHeardOnce) {
     const auto theirs = listening();
     const auto ours = store().doorbell(queue());
-    EXPECT_TRUE(heard_after([&] { put_and_ring(*ours); }, *theirs));
-    EXPECT_FALSE(theirs->wait(quiet, {}));
+    const int rings = heard_after([&] { put_and_ring(*ours); }, *theirs);
+    EXPECT_GT(rings, 0);
+    EXPECT_LT(times_heard(*theirs), rings) << "more often than it was rung";
 }
 
 TEST_P(DoorbellLaw, EveryListenerHears) {
@@ -106,7 +110,7 @@ TEST_P(DoorbellLaw, EveryListenerHears) {
     const auto second = listening();
     const auto ours = store().doorbell(queue());
     times_heard(*first);
-    EXPECT_TRUE(heard_after([&] { put_and_ring(*ours); }, *first));
+    EXPECT_GT(heard_after([&] { put_and_ring(*ours); }, *first), 0);
     EXPECT_TRUE(second->wait(patience, {}));
 }
 
@@ -147,7 +151,7 @@ TEST_P(DoorbellLaw, AStopBeforeTheWaitEndsItAtOnceAndTheNextOneHears) {
     EXPECT_FALSE(theirs->wait(2 * at_once, stop.get_token()));
     EXPECT_LT(since(start), at_once);
     const auto ours = store().doorbell(queue());
-    EXPECT_TRUE(heard_after([&] { put_and_ring(*ours); }, *theirs));
+    EXPECT_GT(heard_after([&] { put_and_ring(*ours); }, *theirs), 0);
 }
 
 TEST_P(DoorbellLaw, AStormOfRingsIsQuickAndHeardAsFew) {
@@ -159,7 +163,7 @@ TEST_P(DoorbellLaw, AStormOfRingsIsQuickAndHeardAsFew) {
     EXPECT_LT(since(start), at_once);
     const int heard = times_heard(*theirs);
     EXPECT_LE(heard, 1 + (bell_patience + since(start)) / 10ms);
-    EXPECT_TRUE(heard >= 1 || heard_after([&] { put_and_ring(*ours); }, *theirs));
+    EXPECT_TRUE(heard >= 1 || heard_after([&] { put_and_ring(*ours); }, *theirs) > 0);
 }
 
 TEST_P(DoorbellLaw, ThreadsRingConcurrentlyWhileOneWaits) {
@@ -198,7 +202,7 @@ TEST_P(DoorbellPerQueueLaw, AQueueDoesNotHearTheOther) {
     others->ring();
     EXPECT_FALSE(theirs->wait(500ms, {}));
     const auto ours = store().doorbell(queue());
-    EXPECT_TRUE(heard_after([&] { put_and_ring(*ours); }, *theirs));
+    EXPECT_GT(heard_after([&] { put_and_ring(*ours); }, *theirs), 0);
 }
 
 }  // namespace

@@ -5,13 +5,12 @@
 #include "conformance/law.hpp"
 #include "postroom/idempotency.hpp"
 #include "postroom/testing.hpp"
+#include "support/expect_given.hpp"
 
 namespace postroom::test {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::IsEmpty;
-using testing::SizeIs;
 
 enum class UserTopic { created, deleted };
 std::string_view to_name(UserTopic topic) {
@@ -141,6 +140,16 @@ TEST_P(EnqueueLaw, OBX_015_CreatedAtIsTheDatabasesTime) {
     EXPECT_LE(get(stored.id).created_at, after);
 }
 
+TEST_P(EnqueueLaw, S001_6_1_AMessageOccurredWhenItWasCreatedUnlessItsWriterSaysOtherwise) {
+    const WorkItemId plain = put();
+    EXPECT_EQ(get(plain).occurred_at, get(plain).created_at);
+    EXPECT_EQ(claim_one().occurred_at, get(plain).created_at);
+    const Instant yesterday = now() - std::chrono::hours{24};
+    const EnqueueResult told =
+        outbox().enqueue({.topic = "t", .payload = "p", .occurred_at = yesterday});
+    EXPECT_EQ(get(told.id).occurred_at, yesterday);
+}
+
 TEST_P(EnqueueLaw, OBX_016_ANewMessageIsUntriedAndUnprocessed) {
     const Message message = get(outbox().enqueue({.topic = "t", .payload = "p"}).id);
     EXPECT_EQ(message.state, State::ready);
@@ -180,31 +189,14 @@ TEST_P(EnqueueLaw, O2_EveryFieldMakesTheRoundTrip) {
                            .expires_at = some_time + 1000h * 24 * 365,
                            .priority = 3,
                            .max_attempts = 4};
-    const auto expect_given = [&](const Message& message) {
-        EXPECT_EQ(message.topic, given.topic.str());
-        EXPECT_EQ(message.payload, given.payload);
-        EXPECT_EQ(message.content_type, given.content_type);
-        EXPECT_EQ(message.headers, given.headers);
-        EXPECT_EQ(message.message_id, given.message_id);
-        EXPECT_EQ(message.correlation_id, given.correlation_id);
-        EXPECT_EQ(message.tenant_id, given.tenant_id);
-        EXPECT_EQ(message.idempotency_key, given.idempotency_key);
-        EXPECT_EQ(message.aggregate_type, given.aggregate_type.str());
-        EXPECT_EQ(message.aggregate_id, given.aggregate_id);
-        EXPECT_EQ(message.ordering_key, given.ordering_key);
-        EXPECT_EQ(message.occurred_at, given.occurred_at);
-        EXPECT_EQ(message.expires_at, given.expires_at);
-        EXPECT_EQ(message.priority, given.priority);
-        EXPECT_EQ(message.max_attempts, given.max_attempts);
-    };
     outbox().enqueue(given);
     const Message claimed = claim_one();
-    expect_given(claimed);
+    expect_given(given, claimed);
     outbox().abandon(leases_of(claimed), "x", 1ms);
-    expect_given(get(claimed.id));
+    expect_given(given, get(claimed.id));
     pass(5ms);
     outbox().ack(leases_of(claim_one()));
-    expect_given(get(claimed.id));
+    expect_given(given, get(claimed.id));
 }
 
 TEST_P(EnqueueLaw, S001_18_5_AnEnumTopicIsDeliveredUnderItsName) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "postroom/store.hpp"
+#include "queue/hot_path.hpp"
 
 namespace postroom::test {
 
@@ -18,6 +19,10 @@ public:
     std::vector<EnqueueResult> enqueue(TxContext* tx, std::span<const NewMessage> messages,
                                        const BornLease* born = nullptr) override {
         return inner_.enqueue(tx, messages, born);
+    }
+    std::optional<EnqueueResult> find_key(TxContext* tx, const std::string& tenant_id,
+                                          const std::string& idempotency_key) override {
+        return inner_.find_key(tx, tenant_id, idempotency_key);
     }
     SqlStatement enqueue_statement(const NewMessage& message) override {
         return inner_.enqueue_statement(message);

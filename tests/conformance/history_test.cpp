@@ -8,8 +8,6 @@ namespace postroom::test {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::IsEmpty;
-using testing::SizeIs;
 
 std::vector<Message> done(Store& store) {
     return store.find(Queue::outbox, {.state = State::done});

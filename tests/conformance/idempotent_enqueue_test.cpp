@@ -11,8 +11,6 @@ namespace postroom::test {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::IsEmpty;
-using testing::SizeIs;
 
 NewMessage keyed(const std::string& key, const std::string& tenant = "") {
     return {.topic = "t", .payload = "p", .tenant_id = tenant, .idempotency_key = key};
@@ -44,6 +42,51 @@ TEST_P(IdempotencyLaw, O5_TheSecondCallReturnsTheIdsOfTheFirst) {
     EXPECT_EQ(second.message_id, first.message_id);
     EXPECT_EQ(get(first.id).topic, "t");
     EXPECT_EQ(get(first.id).payload, "p");
+}
+
+// Goal: what is costly to make is made once.
+TEST_P(IdempotencyLaw, O5_TryAddCallsTheFactoryOnlyForANewKey) {
+    int made = 0;
+    const auto make = [&] {
+        ++made;
+        return NewMessage{.topic = "t", .payload = "p", .tenant_id = "whatever"};
+    };
+    const EnqueueResult first = outbox().try_add("acme", "k", make);
+    EXPECT_FALSE(first.already_existed);
+    EXPECT_EQ(get(first.id).tenant_id, "acme");
+    EXPECT_EQ(get(first.id).idempotency_key, "k");
+    const EnqueueResult second = outbox().try_add("acme", "k", make);
+    EXPECT_TRUE(second.already_existed);
+    EXPECT_EQ(second.id, first.id);
+    EXPECT_EQ(second.message_id, first.message_id);
+    EXPECT_EQ(made, 1);
+    EXPECT_FALSE(outbox().try_add("other", "k", make).already_existed);
+    EXPECT_EQ(made, 2);
+    EXPECT_THROW(outbox().try_add("acme", "", make), std::invalid_argument);
+}
+
+TEST_P(IdempotencyLaw, O5_TryAddIsPartOfTheCallersTransaction) {
+    const auto make = [] { return NewMessage{.topic = "t", .payload = "p"}; };
+    {
+        const std::unique_ptr<Transaction> tx = store().begin();
+        outbox().try_add(*tx, "", "k", make);
+        EXPECT_TRUE(outbox().try_add(*tx, "", "k", make).already_existed);
+        tx->rollback();
+    }
+    EXPECT_FALSE(outbox().try_add("", "k", make).already_existed);
+    EXPECT_THAT(stored_in(store()), SizeIs(1));
+}
+
+TEST_P(IdempotencyLaw, O5_O12_ParallelTryAddsStoreOneMessage) {
+    outbox();
+    std::atomic<int> created = 0;
+    in_parallel(16, [&](int) {
+        const EnqueueResult stored =
+            outbox().try_add("acme", "k", [] { return NewMessage{.topic = "t", .payload = "p"}; });
+        if (!stored.already_existed) ++created;
+    });
+    EXPECT_EQ(created, 1);
+    EXPECT_THAT(stored_in(store()), SizeIs(1));
 }
 
 TEST_P(IdempotencyLaw, O12_O5_ARaceOfManyThreadsWithOneKeyMakesOneMessage) {

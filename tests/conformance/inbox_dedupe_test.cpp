@@ -7,10 +7,9 @@ namespace postroom::test::dedupe {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::IsEmpty;
-using testing::SizeIs;
 
 const std::string source = "stripe";
+const InboxKey m{.source = source, .message_id = "m"};
 
 ReceivedMessage received(const std::string& message_id, const std::string& from = source) {
     return {.topic = "paid", .source = from, .message_id = message_id, .payload = "{}"};
@@ -38,24 +37,24 @@ TEST_P(DedupeLaw, IBX_001_KeysAreComparedByteByByte) {
     }
     for (const Message& message : claim(100)) inbox().ack(leases_of(message));
     for (const std::string& text : texts) {
-        EXPECT_TRUE(inbox().already_processed(text, "s")) << text;
-        EXPECT_TRUE(inbox().already_processed("m", text)) << text;
+        EXPECT_TRUE(inbox().already_processed({.source = "s", .message_id = text})) << text;
+        EXPECT_TRUE(inbox().already_processed({.source = text, .message_id = "m"})) << text;
     }
-    EXPECT_FALSE(inbox().already_processed("iD", "s"));
+    EXPECT_FALSE(inbox().already_processed({.source = "s", .message_id = "iD"}));
 }
 
 TEST_P(DedupeLaw, IBX_002_IBX_003_ADoneMessageWasProcessed) {
     inbox().enqueue(received("m"));
-    EXPECT_FALSE(inbox().already_processed("m", source));
+    EXPECT_FALSE(inbox().already_processed(m));
     const Message message = claim_one();
-    EXPECT_FALSE(inbox().already_processed("m", source));
+    EXPECT_FALSE(inbox().already_processed(m));
     inbox().ack(leases_of(message));
-    EXPECT_TRUE(inbox().already_processed("m", source));
-    EXPECT_TRUE(inbox().already_processed("m", source));
+    EXPECT_TRUE(inbox().already_processed(m));
+    EXPECT_TRUE(inbox().already_processed(m));
 }
 
 TEST_P(DedupeLaw, IBX_004_AnUnknownMessageIsNotedAsSeen) {
-    EXPECT_FALSE(inbox().already_processed("m", source));
+    EXPECT_FALSE(inbox().already_processed(m));
     const Message message = find_one(store(), "m");
     EXPECT_EQ(message.state, State::seen);
     EXPECT_EQ(message.source, source);
@@ -65,10 +64,10 @@ TEST_P(DedupeLaw, IBX_004_AnUnknownMessageIsNotedAsSeen) {
 }
 
 TEST_P(DedupeLaw, IBX_005_IBX_026_SeeingItAgainMovesLastSeenOnly) {
-    inbox().already_processed("m", source);
+    (void)inbox().already_processed(m);
     const Message first = find_one(store(), "m");
     pass(20ms);
-    EXPECT_FALSE(inbox().already_processed("m", source));
+    EXPECT_FALSE(inbox().already_processed(m));
     const Message second = find_one(store(), "m");
     EXPECT_EQ(second.created_at, first.created_at);
     EXPECT_GE(second.last_seen, *first.last_seen + 20ms);
@@ -78,11 +77,11 @@ TEST_P(DedupeLaw, IBX_005_IBX_026_SeeingItAgainMovesLastSeenOnly) {
 TEST_P(DedupeLaw, IBX_005_AMessageThatIsNotDoneWasNotProcessed) {
     inbox().enqueue(received("dead"));
     inbox().fail(leases_of(claim_one()), "x");
-    EXPECT_FALSE(inbox().already_processed("dead", source));
+    EXPECT_FALSE(inbox().already_processed({.source = source, .message_id = "dead"}));
     EXPECT_EQ(find_one(store(), "dead").state, State::dead);
 
     inbox().enqueue(received("ready"));
-    EXPECT_FALSE(inbox().already_processed("ready", source));
+    EXPECT_FALSE(inbox().already_processed({.source = source, .message_id = "ready"}));
     EXPECT_THAT(claim(), SizeIs(1));
 }
 
@@ -91,7 +90,9 @@ TEST_P(DedupeLaw, IBX_006_IBX_104_AConcurrentRaceOfCallersNotesOneMessage) {
     std::atomic<int> processed = 0;
     in_parallel(8, [&](int) {
         for (int i = 0; i < 10; ++i)
-            if (inbox().already_processed("m-" + std::to_string(i), source)) ++processed;
+            if (inbox().already_processed(
+                    {.source = source, .message_id = "m-" + std::to_string(i)}))
+                ++processed;
     });
     EXPECT_EQ(processed, 0);
     EXPECT_EQ(store().counts(Queue::inbox).seen, 10U);
@@ -104,7 +105,7 @@ TEST_P(DedupeLaw, IBX_006_ARaceOfCheckAndEnqueueLosesNothingAndDoublesNothing) {
         for (int i = 0; i < 10; ++i) {
             const std::string id = "m-" + std::to_string(i);
             if (thread % 2 == 0) {
-                inbox().already_processed(id, source, "hash");
+                (void)inbox().already_processed({.source = source, .message_id = id}, "hash");
             } else {
                 inbox().enqueue(received(id));
             }
@@ -117,30 +118,30 @@ TEST_P(DedupeLaw, IBX_006_ARaceOfCheckAndEnqueueLosesNothingAndDoublesNothing) {
 TEST_P(DedupeLaw, IBX_006_ACheckIsPartOfTheCallersTransaction) {
     {
         const std::unique_ptr<Transaction> tx = store().begin();
-        EXPECT_FALSE(inbox().already_processed("m", source, {}, tx.get()));
+        EXPECT_FALSE(inbox().already_processed(*tx, m));
         tx->rollback();
     }
     EXPECT_THAT(store().find(Queue::inbox, {}), IsEmpty());
     const std::unique_ptr<Transaction> tx = store().begin();
-    EXPECT_FALSE(inbox().already_processed("m", source, {}, tx.get()));
+    EXPECT_FALSE(inbox().already_processed(*tx, m));
     tx->commit();
     EXPECT_EQ(find_one(store(), "m").state, State::seen);
 }
 
 TEST_P(DedupeLaw, IBX_007_TheHashIsKeptForLaterCalls) {
     const std::string hash("\x00\xFF\x10 not text", 12);
-    inbox().already_processed("m", source, hash);
+    (void)inbox().already_processed(m, hash);
     EXPECT_EQ(find_one(store(), "m").hash, hash);
-    inbox().already_processed("m", source, hash);
-    inbox().already_processed("m", source);
+    (void)inbox().already_processed(m, hash);
+    (void)inbox().already_processed(m);
     EXPECT_EQ(find_one(store(), "m").hash, hash);
     EXPECT_EQ(inbox().hash_mismatches(), 0U);
 }
 
 TEST_P(DedupeLaw, IBX_007_AHashThatComesLaterIsKept) {
-    inbox().already_processed("m", source);
+    (void)inbox().already_processed(m);
     EXPECT_FALSE(find_one(store(), "m").hash.has_value());
-    inbox().already_processed("m", source, "h");
+    (void)inbox().already_processed(m, "h");
     EXPECT_EQ(find_one(store(), "m").hash, "h");
     EXPECT_EQ(inbox().hash_mismatches(), 0U);
 }
@@ -149,11 +150,11 @@ TEST_P(DedupeLaw, IBX_008_AnotherHashIsCountedAndToldAndNeverAFailure) {
     std::vector<InboxKey> told;
     const Inbox watching(store(),
                          {.on_hash_mismatch = [&](const InboxKey& key) { told.push_back(key); }});
-    EXPECT_FALSE(watching.already_processed("m", source, "one"));
-    EXPECT_FALSE(watching.already_processed("m", source, "two"));
+    EXPECT_FALSE(watching.already_processed(m, "one"));
+    EXPECT_FALSE(watching.already_processed(m, "two"));
     EXPECT_EQ(watching.hash_mismatches(), 1U);
     ASSERT_THAT(told, SizeIs(1));
-    EXPECT_EQ(told[0], (InboxKey{source, "m"}));
+    EXPECT_EQ(told[0], (InboxKey{.source = source, .message_id = "m"}));
     EXPECT_EQ(find_one(store(), "m").hash, "one");
 }
 
@@ -162,7 +163,7 @@ TEST_P(DedupeLaw, IBX_008_AnotherHashOfADoneMessageIsCountedAndTheOldOneKept) {
     message.hash = "one";
     inbox().enqueue(message);
     inbox().ack(leases_of(claim_one()));
-    EXPECT_TRUE(inbox().already_processed("m", source, "two"));
+    EXPECT_TRUE(inbox().already_processed(m, "two"));
     EXPECT_EQ(inbox().hash_mismatches(), 1U);
     EXPECT_EQ(find_one(store(), "m").hash, "one");
     EXPECT_EQ(find_one(store(), "m").state, State::done);

@@ -4,9 +4,6 @@
 namespace postroom::test {
 namespace {
 
-using testing::IsEmpty;
-using testing::SizeIs;
-
 struct BadReceived {
     std::string refused;
     std::function<void(ReceivedMessage&)> spoil;
@@ -51,36 +48,39 @@ TEST_P(InboxInputLaw,
 TEST_P(InboxInputLaw, IBX_009_IBX_010_IBX_011_IBX_012_ABadKeyIsRefusedByEveryVerb) {
     const std::string too_long(256, 'x');
     const std::vector<std::pair<InboxKey, std::string>> table{
-        {{"shop", ""}, "message_id: must not be empty"},
-        {{"", "m"}, "source: must not be empty"},
-        {{"shop", too_long}, "message_id: 256 characters, at most 255 allowed"},
-        {{too_long, "m"}, "source: 256 characters, at most 255 allowed"},
-        {{"shop", std::string("\0", 1)}, "message_id: contains a NUL byte"},
-        {{"\xFF", "m"}, "source: is not valid UTF-8"},
+        {{.source = "shop", .message_id = ""}, "message_id: must not be empty"},
+        {{.source = "", .message_id = "m"}, "source: must not be empty"},
+        {{.source = "shop", .message_id = too_long},
+         "message_id: 256 characters, at most 255 allowed"},
+        {{.source = too_long, .message_id = "m"}, "source: 256 characters, at most 255 allowed"},
+        {{.source = "shop", .message_id = std::string("\0", 1)}, "message_id: contains a NUL byte"},
+        {{.source = "\xFF", .message_id = "m"}, "source: is not valid UTF-8"},
     };
     for (const auto& [key, refused] : table) {
         const std::string expected = "invalid_argument: " + refused;
-        EXPECT_EQ(thrown([&] { inbox().already_processed(key.message_id, key.source); }), expected);
-        EXPECT_EQ(thrown([&] { inbox().already_processed(key.message_id, key.source, "h"); }),
-                  expected);
-        EXPECT_EQ(thrown([&] { inbox().mark_processing(key.message_id, key.source); }), expected);
-        EXPECT_EQ(thrown([&] { inbox().mark_processed(key.message_id, key.source); }), expected);
-        EXPECT_EQ(thrown([&] { inbox().mark_dead(key.message_id, key.source); }), expected);
+        EXPECT_EQ(thrown([&] { (void)inbox().already_processed(key); }), expected);
+        EXPECT_EQ(thrown([&] { (void)inbox().already_processed(key, "h"); }), expected);
+        EXPECT_EQ(thrown([&] { inbox().mark_processing(key); }), expected);
+        EXPECT_EQ(thrown([&] { inbox().mark_processed(key); }), expected);
+        EXPECT_EQ(thrown([&] { inbox().mark_dead(key); }), expected);
     }
     EXPECT_THAT(store().find(Queue::inbox, {}), IsEmpty());
 }
 
 TEST_P(InboxInputLaw, AHashBeyondItsLimitIsRefusedByTheCheckToo) {
-    EXPECT_EQ(thrown([&] { inbox().already_processed("m", "shop", std::string(1025, 'h')); }),
+    EXPECT_EQ(thrown([&] {
+                  (void)inbox().already_processed({.source = "shop", .message_id = "m"},
+                                                  std::string(1025, 'h'));
+              }),
               "invalid_argument: hash: 1025 bytes, at most 1024 allowed");
     EXPECT_THAT(store().find(Queue::inbox, {}), IsEmpty());
 }
 
 TEST_P(InboxInputLaw, ABadMessageLeavesTheCallersTransactionUsable) {
     const std::unique_ptr<Transaction> tx = store().begin();
-    EXPECT_THROW(inbox().enqueue({.source = "s", .message_id = "m", .payload = "p"}, tx.get()),
+    EXPECT_THROW(inbox().enqueue(*tx, {.source = "s", .message_id = "m", .payload = "p"}),
                  std::invalid_argument);
-    inbox().enqueue({.topic = "t", .source = "s", .message_id = "m", .payload = "p"}, tx.get());
+    inbox().enqueue(*tx, {.topic = "t", .source = "s", .message_id = "m", .payload = "p"});
     tx->commit();
     EXPECT_THAT(claim(), SizeIs(1));
 }

@@ -5,11 +5,9 @@
 namespace postroom::test {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
-using testing::SizeIs;
-
-InboxKey key_of(Situation situation) { return {"shop", to_string(situation)}; }
+InboxKey key_of(Situation situation) {
+    return {.source = "shop", .message_id = to_string(situation)};
+}
 
 bool is_done(Situation situation) {
     return situation == Situation::done || situation == Situation::done_unqueued;
@@ -21,13 +19,13 @@ TEST_P(MarkLaw, MarkProcessedMakesEveryMessageDone) {
         const InboxKey key = key_of(situation);
         bring(inbox(), me, key, situation);
         const bool there = situation != Situation::absent;
-        EXPECT_EQ(inbox().mark_processed(key.message_id, key.source), there);
-        EXPECT_EQ(inbox().get(key.message_id).has_value(), there);
+        EXPECT_EQ(inbox().mark_processed(key), there);
+        EXPECT_EQ(inbox().get(key).has_value(), there);
         if (!there) continue;
-        EXPECT_EQ(inbox().get(key.message_id)->state, State::done);
-        EXPECT_FALSE(inbox().get(key.message_id)->lease.has_value());
-        EXPECT_TRUE(inbox().get(key.message_id)->processed_at.has_value());
-        EXPECT_TRUE(inbox().already_processed(key.message_id, key.source));
+        EXPECT_EQ(inbox().get(key)->state, State::done);
+        EXPECT_FALSE(inbox().get(key)->lease.has_value());
+        EXPECT_TRUE(inbox().get(key)->processed_at.has_value());
+        EXPECT_TRUE(inbox().already_processed(key));
         EXPECT_THAT(claim(), IsEmpty());
     }
 }
@@ -38,15 +36,15 @@ TEST_P(MarkLaw, MarkDeadMakesEveryMessageDeadButTheDone) {
         const InboxKey key = key_of(situation);
         bring(inbox(), me, key, situation);
         const bool there = situation != Situation::absent;
-        EXPECT_EQ(inbox().mark_dead(key.message_id, key.source, "by hand"), there);
+        EXPECT_EQ(inbox().mark_dead(key, "by hand"), there);
         if (!there) continue;
-        const Message message = inbox().get(key.message_id).value();
+        const Message message = inbox().get(key).value();
         EXPECT_EQ(message.state, is_done(situation) ? State::done : State::dead);
         if (!is_done(situation)) {
             EXPECT_EQ(message.last_error, "by hand");
         }
         EXPECT_FALSE(message.lease.has_value());
-        EXPECT_EQ(inbox().already_processed(key.message_id, key.source), is_done(situation));
+        EXPECT_EQ(inbox().already_processed(key), is_done(situation));
         EXPECT_THAT(claim(), IsEmpty());
     }
 }
@@ -57,10 +55,9 @@ TEST_P(MarkLaw, MarkProcessingMakesWhatHasContentClaimable) {
         const InboxKey key = key_of(situation);
         bring(inbox(), me, key, situation);
         const bool there = situation != Situation::absent;
-        EXPECT_EQ(inbox().mark_processing(key.message_id, key.source), there);
+        EXPECT_EQ(inbox().mark_processing(key), there);
         if (!there) continue;
-        EXPECT_EQ(inbox().get(key.message_id)->state,
-                  is_done(situation) ? State::done : State::ready);
+        EXPECT_EQ(inbox().get(key)->state, is_done(situation) ? State::done : State::ready);
         const bool has_content = situation == Situation::ready ||
                                  situation == Situation::retrying ||
                                  situation == Situation::leased || situation == Situation::dead;
@@ -74,36 +71,36 @@ TEST_P(MarkLaw, AMarkDropsTheLease) {
     const InboxKey key = key_of(Situation::leased);
     inbox().enqueue({.topic = "t", .source = "shop", .message_id = key.message_id, .payload = "p"});
     const Message claimed = claim_one();
-    EXPECT_TRUE(inbox().mark_dead(key.message_id, "shop", "x"));
+    EXPECT_TRUE(inbox().mark_dead(key, "x"));
     EXPECT_THAT(inbox().ack(leases_of(claimed)), ElementsAre(Settled::lost));
-    EXPECT_EQ(inbox().get(key.message_id)->state, State::dead);
+    EXPECT_EQ(inbox().get(key)->state, State::dead);
 }
 
 TEST_P(MarkLaw, AMarkOfAnUnknownMessageSaysSo) {
-    EXPECT_FALSE(inbox().mark_processing("nobody", "shop"));
-    EXPECT_FALSE(inbox().mark_processed("nobody", "shop"));
-    EXPECT_FALSE(inbox().mark_dead("nobody", "shop", "x"));
+    EXPECT_FALSE(inbox().mark_processing({.source = "shop", .message_id = "nobody"}));
+    EXPECT_FALSE(inbox().mark_processed({.source = "shop", .message_id = "nobody"}));
+    EXPECT_FALSE(inbox().mark_dead({.source = "shop", .message_id = "nobody"}, "x"));
     EXPECT_THAT(store().find(Queue::inbox, {}), IsEmpty());
 }
 
 TEST_P(MarkLaw, AMarkIsPartOfTheCallersTransaction) {
-    inbox().already_processed("m", "shop");
+    (void)inbox().already_processed({.source = "shop", .message_id = "m"});
     {
         const std::unique_ptr<Transaction> tx = store().begin();
-        EXPECT_TRUE(inbox().mark_processed("m", "shop", tx.get()));
+        EXPECT_TRUE(inbox().mark_processed(*tx, {.source = "shop", .message_id = "m"}));
         tx->rollback();
     }
-    EXPECT_EQ(inbox().get("m")->state, State::seen);
+    EXPECT_EQ(inbox().get(MessageId("m"))->state, State::seen);
     const std::unique_ptr<Transaction> tx = store().begin();
-    EXPECT_TRUE(inbox().mark_processed("m", "shop", tx.get()));
+    EXPECT_TRUE(inbox().mark_processed(*tx, {.source = "shop", .message_id = "m"}));
     tx->commit();
-    EXPECT_EQ(inbox().get("m")->state, State::done);
+    EXPECT_EQ(inbox().get(MessageId("m"))->state, State::done);
 }
 
 TEST_P(MarkLaw, ADeadMessageThatNeverHadContentCanBeReceived) {
-    bring(inbox(), me, {"shop", "m"}, Situation::dead_unqueued);
-    inbox().enqueue({.topic = "t", .source = "shop", .message_id = "m", .payload = "p"}, nullptr,
-                    true);
+    bring(inbox(), me, {.source = "shop", .message_id = "m"}, Situation::dead_unqueued);
+    inbox().enqueue({.topic = "t", .source = "shop", .message_id = "m", .payload = "p"},
+                    Revive::yes);
     EXPECT_EQ(claim_one().payload, "p");
 }
 

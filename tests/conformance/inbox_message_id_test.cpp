@@ -5,8 +5,6 @@ namespace postroom::test::message_ids {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::IsEmpty;
-using testing::SizeIs;
 
 using Ids = std::vector<std::string>;
 
@@ -18,7 +16,7 @@ TEST_P(MessageIdLaw, IBX_044_AckByMessageIdMakesItDone) {
     inbox().enqueue(received("m"));
     claim_one();
     EXPECT_EQ(inbox().ack(me, Ids{"m"}), 1U);
-    EXPECT_TRUE(inbox().already_processed("m", "shop"));
+    EXPECT_TRUE(inbox().already_processed({.source = "shop", .message_id = "m"}));
     EXPECT_EQ(inbox().ack(me, Ids{"m"}), 0U);
 }
 
@@ -29,7 +27,7 @@ TEST_P(MessageIdLaw,
     EXPECT_EQ(inbox().ack(other, Ids{"m", "nobody"}), 0U);
     EXPECT_EQ(inbox().abandon(other, Ids{"m", "nobody"}, "x"), 0U);
     EXPECT_EQ(inbox().fail(other, Ids{"m", "nobody"}, "x"), 0U);
-    EXPECT_EQ(inbox().get("m")->state, State::in_progress);
+    EXPECT_EQ(inbox().get(MessageId("m"))->state, State::in_progress);
     EXPECT_EQ(inbox().ack(me, Ids{"nobody", "m"}), 1U);
 }
 
@@ -45,7 +43,7 @@ TEST_P(MessageIdLaw, RepeatedMessageIdsAreToleratedAndCountedOnce) {
     EXPECT_EQ(inbox().ack(me, Ids{"a", "a"}), 1U);
     EXPECT_EQ(inbox().abandon(me, Ids{"b", "b"}, "x"), 1U);
     EXPECT_EQ(inbox().fail(me, Ids{"c", "c"}, "x"), 1U);
-    EXPECT_EQ(inbox().get("b")->retry_count, 1U);
+    EXPECT_EQ(inbox().get(MessageId("b"))->retry_count, 1U);
 }
 
 TEST_P(MessageIdLaw,
@@ -54,7 +52,7 @@ TEST_P(MessageIdLaw,
     claim_one();
     const Instant before = now();
     EXPECT_EQ(inbox().abandon(me, Ids{"m"}, "busy", 17s), 1U);
-    const Message message = inbox().get("m").value();
+    const Message message = inbox().get(MessageId("m")).value();
     EXPECT_EQ(message.state, State::ready);
     EXPECT_EQ(message.retry_count, 1U);
     EXPECT_EQ(message.last_error, "busy");
@@ -68,15 +66,15 @@ TEST_P(MessageIdLaw, IBX_058_ADelayOfZeroOrLessIsOutOfRange) {
     claim_one();
     EXPECT_THROW(inbox().abandon(me, Ids{"m"}, "x", 0s), std::out_of_range);
     EXPECT_THROW(inbox().abandon(me, Ids{"m"}, "x", -1s), std::out_of_range);
-    EXPECT_EQ(inbox().get("m")->state, State::in_progress);
+    EXPECT_EQ(inbox().get(MessageId("m"))->state, State::in_progress);
 }
 
 TEST_P(MessageIdLaw, IBX_060_IBX_061_FailByMessageIdMakesItDeadWithItsError) {
     inbox().enqueue(received("m"));
     claim_one();
     EXPECT_EQ(inbox().fail(me, Ids{"m"}, "broken"), 1U);
-    EXPECT_EQ(inbox().get("m")->state, State::dead);
-    EXPECT_EQ(inbox().get("m")->last_error, "broken");
+    EXPECT_EQ(inbox().get(MessageId("m"))->state, State::dead);
+    EXPECT_EQ(inbox().get(MessageId("m"))->last_error, "broken");
 }
 
 TEST_P(MessageIdLaw, IBX_130_TheNilOwnerIsRefused) {
@@ -99,19 +97,19 @@ TEST_P(MessageIdLaw, AnIdIsResolvedAmongTheOwnersLeasesOnly) {
     inbox().enqueue(received("m", "bank"));
     ASSERT_THAT(claim(other), SizeIs(1));
     EXPECT_EQ(inbox().ack(me, Ids{"m"}), 1U);
-    EXPECT_TRUE(inbox().already_processed("m", "shop"));
-    EXPECT_FALSE(inbox().already_processed("m", "bank"));
+    EXPECT_TRUE(inbox().already_processed({.source = "shop", .message_id = "m"}));
+    EXPECT_FALSE(inbox().already_processed({.source = "bank", .message_id = "m"}));
 }
 
 TEST_P(MessageIdLaw, GetFindsAMessageByItsIdAndReportsAmbiguity) {
-    EXPECT_FALSE(inbox().get("m").has_value());
+    EXPECT_FALSE(inbox().get(MessageId("m")).has_value());
     inbox().enqueue(received("m", "shop"));
-    EXPECT_EQ(inbox().get("m")->source, "shop");
-    inbox().already_processed("m", "bank");
-    EXPECT_EQ(kind_thrown([&] { inbox().get("m"); }), ErrorKind::misuse);
-    EXPECT_EQ(inbox().get("m", "shop")->state, State::ready);
-    EXPECT_EQ(inbox().get("m", "bank")->state, State::seen);
-    EXPECT_FALSE(inbox().get("m", "nobody").has_value());
+    EXPECT_EQ(inbox().get(MessageId("m"))->source, "shop");
+    (void)inbox().already_processed({.source = "bank", .message_id = "m"});
+    EXPECT_EQ(kind_thrown([&] { inbox().get(MessageId("m")); }), ErrorKind::misuse);
+    EXPECT_EQ(inbox().get({.source = "shop", .message_id = "m"})->state, State::ready);
+    EXPECT_EQ(inbox().get({.source = "bank", .message_id = "m"})->state, State::seen);
+    EXPECT_FALSE(inbox().get({.source = "nobody", .message_id = "m"}).has_value());
 }
 
 TEST_P(MessageIdLaw, IBX_036_AClaimTellsSourceAndMessageId) {
@@ -128,7 +126,7 @@ TEST_P(MessageIdLaw, MessageIdsOf255CharactersAreKept) {
     inbox().enqueue(received(id, id));
     EXPECT_EQ(claim_one().message_id.str(), id);
     EXPECT_EQ(inbox().ack(me, Ids{id}), 1U);
-    EXPECT_TRUE(inbox().already_processed(id, id));
+    EXPECT_TRUE(inbox().already_processed({.source = id, .message_id = id}));
 }
 
 }  // namespace

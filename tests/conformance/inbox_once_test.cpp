@@ -9,9 +9,7 @@
 namespace postroom::test::once {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
-using testing::SizeIs;
+const InboxKey m{.source = "shop", .message_id = "m"};
 
 ReceivedMessage received(const std::string& message_id) {
     return {.topic = "t", .source = "shop", .message_id = message_id, .payload = "p"};
@@ -22,26 +20,26 @@ std::vector<Message> effects(Store& store) { return store.find(Queue::outbox, {}
 TEST_P(OnceLaw, OnceRunsTheEffectTheFirstTimeOnly) {
     for (const bool expected : {true, false, false}) {
         const std::unique_ptr<Transaction> tx = store().begin();
-        EXPECT_EQ(inbox().once(*tx, "shop", "m",
-                               [&] { outbox().enqueue(*tx, {.topic = "e", .payload = "p"}); }),
-                  expected);
+        EXPECT_EQ(
+            inbox().once(*tx, m, [&] { outbox().enqueue(*tx, {.topic = "e", .payload = "p"}); }),
+            expected);
         tx->commit();
     }
     EXPECT_THAT(effects(store()), SizeIs(1));
-    EXPECT_TRUE(inbox().already_processed("m", "shop"));
+    EXPECT_TRUE(inbox().already_processed(m));
 }
 
 TEST_P(OnceLaw, ARollbackUndoesTheEffectAndTheMark) {
     {
         const std::unique_ptr<Transaction> tx = store().begin();
-        EXPECT_TRUE(inbox().once(*tx, "shop", "m",
-                                 [&] { outbox().enqueue(*tx, {.topic = "e", .payload = "p"}); }));
+        EXPECT_TRUE(
+            inbox().once(*tx, m, [&] { outbox().enqueue(*tx, {.topic = "e", .payload = "p"}); }));
         tx->rollback();
     }
     EXPECT_THAT(effects(store()), IsEmpty());
     const std::unique_ptr<Transaction> tx = store().begin();
-    EXPECT_TRUE(inbox().once(*tx, "shop", "m",
-                             [&] { outbox().enqueue(*tx, {.topic = "e", .payload = "p"}); }));
+    EXPECT_TRUE(
+        inbox().once(*tx, m, [&] { outbox().enqueue(*tx, {.topic = "e", .payload = "p"}); }));
     tx->commit();
     EXPECT_THAT(effects(store()), SizeIs(1));
 }
@@ -49,7 +47,7 @@ TEST_P(OnceLaw, ARollbackUndoesTheEffectAndTheMark) {
 TEST_P(OnceLaw, AnEffectThatThrowsIsNotMarked) {
     const auto handle = [&] {
         const std::unique_ptr<Transaction> tx = store().begin();
-        inbox().once(*tx, "shop", "m", [&] {
+        inbox().once(*tx, m, [&] {
             outbox().enqueue(*tx, {.topic = "e", .payload = "p"});
             throw std::runtime_error("handler");
         });
@@ -57,7 +55,7 @@ TEST_P(OnceLaw, AnEffectThatThrowsIsNotMarked) {
     };
     EXPECT_THROW(handle(), std::runtime_error);
     EXPECT_THAT(effects(store()), IsEmpty());
-    EXPECT_FALSE(inbox().already_processed("m", "shop"));
+    EXPECT_FALSE(inbox().already_processed(m));
 }
 
 TEST_P(OnceLaw, ARaceOfConcurrentCallersRunsTheEffectOnce) {
@@ -68,9 +66,9 @@ TEST_P(OnceLaw, ARaceOfConcurrentCallersRunsTheEffectOnce) {
         for (int i = 0; i < 5; ++i) {
             again_after_conflicts([&] {
                 const std::unique_ptr<Transaction> tx = store().begin();
-                const bool first = inbox().once(*tx, "shop", "m-" + std::to_string(i), [&] {
-                    outbox().enqueue(*tx, {.topic = "e", .payload = "p"});
-                });
+                const bool first =
+                    inbox().once(*tx, {.source = "shop", .message_id = "m-" + std::to_string(i)},
+                                 [&] { outbox().enqueue(*tx, {.topic = "e", .payload = "p"}); });
                 tx->commit();
                 if (first) ++ran;
             });
@@ -86,8 +84,8 @@ TEST_P(OnceLaw, ARaceWithRollbacksStillRunsTheEffectOnce) {
     std::atomic<int> committed = 0;
     const auto attempt = [&](int thread) {
         const std::unique_ptr<Transaction> tx = store().begin();
-        const bool ran = inbox().once(
-            *tx, "shop", "m", [&] { outbox().enqueue(*tx, {.topic = "e", .payload = "p"}); });
+        const bool ran =
+            inbox().once(*tx, m, [&] { outbox().enqueue(*tx, {.topic = "e", .payload = "p"}); });
         if (thread % 2 == 0) {
             tx->commit();
             if (ran) ++committed;
@@ -102,7 +100,7 @@ TEST_P(OnceLaw, ARaceWithRollbacksStillRunsTheEffectOnce) {
 TEST_P(OnceLaw, OnceTakesAQueuedMessageOutOfTheQueue) {
     inbox().enqueue(received("m"));
     const std::unique_ptr<Transaction> tx = store().begin();
-    EXPECT_TRUE(inbox().once(*tx, "shop", "m", [] {}));
+    EXPECT_TRUE(inbox().once(*tx, m, [] {}));
     tx->commit();
     EXPECT_THAT(claim(), IsEmpty());
     EXPECT_EQ(inbox().enqueue(received("m")).previous, State::done);
@@ -112,7 +110,7 @@ TEST_P(OnceLaw, OnceAfterAnAckDoesNotRun) {
     inbox().enqueue(received("m"));
     inbox().ack(leases_of(claim_one()));
     const std::unique_ptr<Transaction> tx = store().begin();
-    EXPECT_FALSE(inbox().once(*tx, "shop", "m", [] { FAIL() << "ran twice"; }));
+    EXPECT_FALSE(inbox().once(*tx, m, [] { FAIL() << "ran twice"; }));
 }
 
 TEST_P(OnceLaw, AnAckInATransactionCommitsTogetherWithTheEffect) {
@@ -120,10 +118,10 @@ TEST_P(OnceLaw, AnAckInATransactionCommitsTogetherWithTheEffect) {
     const Message message = claim_one();
     const std::unique_ptr<Transaction> tx = store().begin();
     outbox().enqueue(*tx, {.topic = "e", .payload = "p"});
-    EXPECT_THAT(inbox().ack(leases_of(message), tx.get()), ElementsAre(Settled::done));
+    EXPECT_THAT(inbox().ack(*tx, leases_of(message)), ElementsAre(Settled::done));
     tx->commit();
     EXPECT_THAT(effects(store()), SizeIs(1));
-    EXPECT_TRUE(inbox().already_processed("m", "shop"));
+    EXPECT_TRUE(inbox().already_processed(m));
 }
 
 TEST_P(OnceLaw, AnAckThatRollsBackLeavesTheMessageForTheNextWorker) {
@@ -132,7 +130,7 @@ TEST_P(OnceLaw, AnAckThatRollsBackLeavesTheMessageForTheNextWorker) {
     {
         const std::unique_ptr<Transaction> tx = store().begin();
         outbox().enqueue(*tx, {.topic = "e", .payload = "p"});
-        EXPECT_THAT(inbox().ack(leases_of(message), tx.get()), ElementsAre(Settled::done));
+        EXPECT_THAT(inbox().ack(*tx, leases_of(message)), ElementsAre(Settled::done));
         tx->rollback();
     }
     EXPECT_THAT(effects(store()), IsEmpty());
@@ -151,7 +149,7 @@ TEST_P(OnceLaw, AWorkerThatLostItsLeaseLearnsItBeforeItCommits) {
     {
         const std::unique_ptr<Transaction> tx = store().begin();
         outbox().enqueue(*tx, {.topic = "e", .payload = "p"});
-        EXPECT_THAT(inbox().ack(leases_of(stale), tx.get()), ElementsAre(Settled::lost));
+        EXPECT_THAT(inbox().ack(*tx, leases_of(stale)), ElementsAre(Settled::lost));
         tx->rollback();
     }
     EXPECT_THAT(effects(store()), IsEmpty());

@@ -9,19 +9,18 @@ namespace postroom::test {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::IsEmpty;
-using testing::SizeIs;
 
 void receive_and_ack(const Inbox& inbox, const OwnerToken& owner, int count) {
     for (int i = 0; i < count; ++i)
-        bring(inbox, owner, {"shop", "done-" + std::to_string(i)}, Situation::done);
+        bring(inbox, owner, {.source = "shop", .message_id = "done-" + std::to_string(i)},
+              Situation::done);
 }
 
 TEST_P(InboxPurgeLaw, IBX_098_IBX_099_PurgeRemovesDoneMessagesAndNothingElse) {
     for (const Situation situation : all_situations)
         if (situation != Situation::ready)
-            bring(inbox(), me, {"shop", to_string(situation)}, situation);
-    bring(inbox(), me, {"shop", "ready"}, Situation::ready);
+            bring(inbox(), me, {.source = "shop", .message_id = to_string(situation)}, situation);
+    bring(inbox(), me, {.source = "shop", .message_id = "ready"}, Situation::ready);
     pass(10ms);
     EXPECT_EQ(inbox().purge(1ms), 2U);
     std::vector<std::string> left;
@@ -44,7 +43,7 @@ TEST_P(InboxPurgeLaw, IBX_100_AMessageSeenAgainIsKeptFromThenOn) {
         receive_and_ack(inbox(), me, 2);
         pass(600ms);
         const Instant seen_again = now();
-        EXPECT_TRUE(inbox().already_processed("done-0", "shop"));
+        EXPECT_TRUE(inbox().already_processed({.source = "shop", .message_id = "done-0"}));
         purged = inbox().purge(500ms);
         told = now() < seen_again + 500ms;
         if (told) continue;
@@ -53,8 +52,8 @@ TEST_P(InboxPurgeLaw, IBX_100_AMessageSeenAgainIsKeptFromThenOn) {
         inbox().purge(500ms);
     }
     EXPECT_EQ(purged, 1U);
-    EXPECT_TRUE(inbox().already_processed("done-0", "shop"));
-    EXPECT_FALSE(inbox().already_processed("done-1", "shop"));
+    EXPECT_TRUE(inbox().already_processed({.source = "shop", .message_id = "done-0"}));
+    EXPECT_FALSE(inbox().already_processed({.source = "shop", .message_id = "done-1"}));
 }
 
 TEST_P(InboxPurgeLaw, IBX_101_PurgeWorksInBatchesAndTellsItsProgress) {
@@ -78,12 +77,73 @@ TEST_P(InboxPurgeLaw, IBX_101_OneBatchOfAPurgeTakesNoMoreThanAsked) {
     EXPECT_EQ(store().purge(Queue::inbox, {.older_than = 1ms, .batch = 2}).purged, 1U);
 }
 
+// What 003 says of a message (5.2.1, A.1) is there for those that are done too: acknowledged alone,
+// in a run, or after a failure.
+TEST_P(InboxPurgeLaw, ADoneMessageHasItsContentAttemptAndErrorUntilThePurge) {
+    const Draft draft{.payload = "p", .content_type = "text/plain", .headers = {{"h", "v"}}};
+    put(draft);
+    inbox().ack(claim_one());
+    put_many(20, draft);
+    inbox().ack(claim());
+    const WorkItemId tried = put(draft);
+    inbox().abandon(claim_one(), "busy", 1ms);
+    pass(5ms);
+    inbox().ack(claim_one());
+
+    const std::vector<Message> done = store().find(Queue::inbox, {.state = State::done});
+    ASSERT_THAT(done, SizeIs(22));
+    for (const Message& message : done) {
+        EXPECT_EQ(message.payload, "p");
+        EXPECT_EQ(message.content_type, "text/plain");
+        EXPECT_EQ(message.headers, draft.headers);
+    }
+    EXPECT_EQ(find(tried)->retry_count, 1U);
+    EXPECT_EQ(find(tried)->last_error, "busy");
+    pass(10ms);
+    EXPECT_EQ(inbox().purge(1ms), 22U);
+    EXPECT_THAT(store().find(Queue::inbox, {}), IsEmpty());
+}
+
+TEST_P(InboxPurgeLaw, WithoutHistoryADoneMessageHasItsAttemptAndErrorOnly) {
+    open({.keep_history = false});
+    const Draft draft{.payload = "p", .headers = {{"h", "v"}}};
+    put_many(20, draft);
+    inbox().ack(claim());
+    const WorkItemId tried = put(draft);
+    inbox().abandon(claim_one(), "busy", 1ms);
+    pass(5ms);
+    inbox().ack(claim_one());
+
+    const std::vector<Message> done = store().find(Queue::inbox, {.state = State::done});
+    ASSERT_THAT(done, SizeIs(21));
+    for (const Message& message : done) {
+        EXPECT_EQ(message.payload, "");
+        EXPECT_EQ(message.content_type, "");
+        EXPECT_EQ(message.headers, Headers{});
+    }
+    EXPECT_EQ(find(tried)->retry_count, 1U);
+    EXPECT_EQ(find(tried)->last_error, "busy");
+    EXPECT_TRUE(inbox().already_processed(find(tried)->key()));
+}
+
+// Nobody was handed it, so there is nothing to look up; what it had lived through stays known.
+TEST_P(InboxPurgeLaw, AMessageMarkedProcessedHasItsAttemptAndError) {
+    const WorkItemId id = put({.payload = "p"});
+    inbox().abandon(claim_one(), "busy", 1h);
+    inbox().mark_processed(find(id)->key());
+    const Message done = find(id).value();
+    EXPECT_EQ(done.state, State::done);
+    EXPECT_EQ(done.retry_count, 1U);
+    EXPECT_EQ(done.last_error, "busy");
+    EXPECT_EQ(done.payload, "");
+}
+
 TEST_P(InboxPurgeLaw, APurgedMessageIsNewAgain) {
     receive_and_ack(inbox(), me, 1);
     pass(10ms);
     EXPECT_EQ(inbox().purge(1ms), 1U);
-    EXPECT_FALSE(inbox().already_processed("done-0", "shop"));
-    EXPECT_EQ(inbox().get("done-0")->state, State::seen);
+    EXPECT_FALSE(inbox().already_processed({.source = "shop", .message_id = "done-0"}));
+    EXPECT_EQ(inbox().get(MessageId("done-0"))->state, State::seen);
 }
 
 TEST_P(InboxPurgeLaw, ConcurrentPurgesRemoveEverythingOnce) {

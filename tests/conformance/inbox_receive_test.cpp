@@ -9,8 +9,6 @@ namespace postroom::test::receive {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::IsEmpty;
-using testing::SizeIs;
 
 ReceivedMessage received(const std::string& message_id, const std::string& content = "new") {
     return {.topic = content,
@@ -77,7 +75,7 @@ TEST_P(ReceiveLaw, IBX_014_ARaceOfArrivalsAndWorkersProcessesEachOnce) {
 
 TEST_P(ReceiveLaw, IBX_014_ARolledBackArrivalNeverHappened) {
     const std::unique_ptr<Transaction> tx = store().begin();
-    inbox().enqueue(received("m"), tx.get());
+    inbox().enqueue(*tx, received("m"));
     tx->rollback();
     EXPECT_THAT(store().find(Queue::inbox, {}), IsEmpty());
     EXPECT_FALSE(inbox().enqueue(received("m")).previous.has_value());
@@ -125,16 +123,16 @@ TEST_P(ReceiveLaw, IBX_027_ANewMessageIsUntriedAndProcessing) {
 
 TEST_P(ReceiveLaw, IBX_028_ADoneMessageStaysDone) {
     for (const Situation situation : {Situation::done, Situation::done_unqueued}) {
-        const InboxKey key{"shop", to_string(situation)};
+        const InboxKey key{.source = "shop", .message_id = to_string(situation)};
         bring(inbox(), me, key, situation);
         pass(5ms);
         const ReceiveResult result = inbox().enqueue(received(key.message_id));
         EXPECT_EQ(result.previous, State::done);
         EXPECT_EQ(result.id, WorkItemId());
         EXPECT_TRUE(result.hash_mismatch);
-        EXPECT_EQ(inbox().get(key.message_id)->state, State::done);
-        EXPECT_EQ(inbox().get(key.message_id)->hash, "old");
-        EXPECT_EQ(inbox().enqueue(received(key.message_id), nullptr, true).previous, State::done);
+        EXPECT_EQ(inbox().get(key)->state, State::done);
+        EXPECT_EQ(inbox().get(key)->hash, "old");
+        EXPECT_EQ(inbox().enqueue(received(key.message_id), Revive::yes).previous, State::done);
         EXPECT_THAT(claim(), IsEmpty());
     }
 }
@@ -158,12 +156,14 @@ const std::vector<Rule> rules{
 };
 
 TEST_P(ReceiveLaw, IBX_029_ReEnqueuingFollowsTheTable) {
-    for (const bool revive : {false, true}) {
+    for (const Revive revive : {Revive::no, Revive::yes}) {
         for (const Rule& rule : rules) {
-            const InboxKey key{"shop", to_string(rule.situation) + (revive ? "-revived" : "")};
+            const InboxKey key{.source = "shop",
+                               .message_id = to_string(rule.situation) +
+                                             (revive == Revive::yes ? "-revived" : "")};
             SCOPED_TRACE(key.message_id);
             bring(inbox(), me, key, rule.situation);
-            const ReceiveResult result = inbox().enqueue(received(key.message_id), nullptr, revive);
+            const ReceiveResult result = inbox().enqueue(received(key.message_id), revive);
             if (rule.situation == Situation::absent) {
                 EXPECT_FALSE(result.previous.has_value());
                 EXPECT_FALSE(result.hash_mismatch);
@@ -172,7 +172,7 @@ TEST_P(ReceiveLaw, IBX_029_ReEnqueuingFollowsTheTable) {
                 EXPECT_TRUE(result.hash_mismatch);
             }
             const std::string content = rule.updated ? "new" : "old";
-            const State after = revive ? rule.after_revive : rule.after;
+            const State after = revive == Revive::yes ? rule.after_revive : rule.after;
             const Message message = get(result.id);
             EXPECT_EQ(message.topic, content);
             EXPECT_EQ(message.payload, content);
@@ -212,9 +212,9 @@ TEST_P(ReceiveLaw, IBX_029_ADueTimeDefersAMessageThatWasReady) {
 }
 
 TEST_P(ReceiveLaw, ARevivedMessageStartsAnew) {
-    const InboxKey key{"shop", "m"};
+    const InboxKey key{.source = "shop", .message_id = "m"};
     bring(inbox(), me, key, Situation::dead);
-    inbox().enqueue(received("m"), nullptr, true);
+    inbox().enqueue(received("m"), Revive::yes);
     const Message message = claim_one();
     EXPECT_EQ(message.retry_count, 0U);
     EXPECT_EQ(message.lost_count, 0U);
@@ -228,7 +228,7 @@ TEST_P(ReceiveLaw, ALeasedMessageIsDeliveredWithTheContentThatWasClaimed) {
     inbox().enqueue(received("m", "second"));
     EXPECT_EQ(inbox().hash_mismatches(), 1U);
     EXPECT_THAT(inbox().ack(leases_of(claimed)), testing::ElementsAre(Settled::done));
-    EXPECT_TRUE(inbox().already_processed("m", "shop"));
+    EXPECT_TRUE(inbox().already_processed({.source = "shop", .message_id = "m"}));
 }
 
 TEST_P(ReceiveLaw, IBX_129_ASha256HashIsKeptByteForByte) {
@@ -242,13 +242,13 @@ TEST_P(ReceiveLaw, IBX_129_ASha256HashIsKeptByteForByte) {
 }
 
 TEST_P(ReceiveLaw, ARedrivenMessageIsNotDoneAnyMore) {
-    const InboxKey key{"shop", "m"};
+    const InboxKey key{.source = "shop", .message_id = "m"};
     bring(inbox(), me, key, Situation::dead);
-    const WorkItemId id = inbox().get("m")->id;
+    const WorkItemId id = inbox().get(MessageId("m"))->id;
     EXPECT_EQ(inbox().redrive(std::vector<WorkItemId>{id}), 1U);
     EXPECT_EQ(inbox().enqueue(received("m")).previous, State::ready);
     inbox().ack(leases_of(claim_one()));
-    EXPECT_TRUE(inbox().already_processed("m", "shop"));
+    EXPECT_TRUE(inbox().already_processed({.source = "shop", .message_id = "m"}));
 }
 
 }  // namespace

@@ -80,11 +80,11 @@ void bring(const Inbox& inbox, const OwnerToken& owner, const InboxKey& key, Sit
         case Situation::absent:
             return;
         case Situation::seen:
-            inbox.already_processed(key.message_id, key.source, "old");
+            (void)inbox.already_processed(key, "old");
             return;
         case Situation::marked:
-            inbox.already_processed(key.message_id, key.source, "old");
-            inbox.mark_processing(key.message_id, key.source);
+            (void)inbox.already_processed(key, "old");
+            inbox.mark_processing(key);
             return;
         case Situation::ready:
             enqueue(inbox, key);
@@ -102,16 +102,16 @@ void bring(const Inbox& inbox, const OwnerToken& owner, const InboxKey& key, Sit
             inbox.ack(claim_only(inbox, owner, key));
             return;
         case Situation::done_unqueued:
-            inbox.already_processed(key.message_id, key.source, "old");
-            inbox.mark_processed(key.message_id, key.source);
+            (void)inbox.already_processed(key, "old");
+            inbox.mark_processed(key);
             return;
         case Situation::dead:
             enqueue(inbox, key);
             inbox.fail(claim_only(inbox, owner, key), "broken");
             return;
         case Situation::dead_unqueued:
-            inbox.already_processed(key.message_id, key.source, "old");
-            inbox.mark_dead(key.message_id, key.source, "broken");
+            (void)inbox.already_processed(key, "old");
+            inbox.mark_dead(key, "broken");
             return;
     }
 }

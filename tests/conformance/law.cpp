@@ -7,8 +7,20 @@
 #include <utility>
 
 #include "postroom/error.hpp"
+#include "queue/message_fields.hpp"
 
 namespace postroom::test {
+
+namespace {
+
+template <class SomeMessage>
+SomeMessage message_of(const Draft& draft) {
+    SomeMessage message;
+    visit_shared_fields(draft, message, [](FieldIndex, const auto& from, auto& to) { to = from; });
+    return message;
+}
+
+}  // namespace
 
 std::string place_name(const testing::TestParamInfo<Place>& info) {
     const Place& place = info.param;
@@ -56,37 +68,20 @@ WorkItemId Law::put(const Draft& draft) { return put_many(1, draft).front(); }
 std::vector<WorkItemId> Law::put_many(std::size_t count, const Draft& draft) {
     std::vector<WorkItemId> ids;
     if (queue() == Queue::outbox) {
-        NewMessage message;
-        message.topic = draft.topic;
-        message.payload = draft.payload;
-        message.due_time = draft.due_time;
-        message.priority = draft.priority;
-        message.max_attempts = draft.max_attempts;
-        message.content_type = draft.content_type;
-        message.headers = draft.headers;
-        message.expires_at = draft.expires_at;
-        message.ordering_key = draft.ordering_key;
-        const std::vector<NewMessage> messages(count, message);
+        const std::vector<NewMessage> messages(count, message_of<NewMessage>(draft));
         for (const EnqueueResult& stored : outbox().enqueue_all(messages)) ids.push_back(stored.id);
         return ids;
     }
-    std::vector<ReceivedMessage> messages;
-    for (std::size_t i = 0; i < count; ++i) {
-        ReceivedMessage message;
-        message.topic = draft.topic;
+    std::vector<ReceivedMessage> messages(count, message_of<ReceivedMessage>(draft));
+    for (ReceivedMessage& message : messages) {
         message.source = "shop";
         message.message_id = "m-" + std::to_string(++put_count_);
-        message.payload = draft.payload;
-        message.due_time = draft.due_time;
-        message.priority = draft.priority;
-        message.max_attempts = draft.max_attempts;
-        message.content_type = draft.content_type;
-        message.headers = draft.headers;
-        message.expires_at = draft.expires_at;
-        message.ordering_key = draft.ordering_key;
-        messages.push_back(std::move(message));
     }
-    for (const ReceiveResult& stored : inbox().enqueue_all(messages)) ids.push_back(stored.id);
+    const std::vector<ReceiveResult> stored = inbox().enqueue_all(messages);
+    for (std::size_t i = 0; i < count; ++i) {
+        ids.push_back(stored[i].id);
+        put_keys_.insert_or_assign(stored[i].id, messages[i].key());
+    }
     return ids;
 }
 
@@ -108,6 +103,11 @@ Message Law::get(const WorkItemId& id) {
     std::optional<Message> message = work().get(id);
     if (!message) throw std::logic_error("no such message");
     return std::move(*message);
+}
+
+std::optional<Message> Law::find(const WorkItemId& id) {
+    const auto key = put_keys_.find(id);
+    return key == put_keys_.end() ? work().get(id) : inbox().get(key->second);
 }
 
 std::vector<Lease> leases_of(const std::vector<Message>& messages) {
@@ -185,14 +185,17 @@ Place place(const Backend& backend, Queue queue, bool both_queues) {
 }  // namespace
 
 std::vector<Place> both_queues_of(const Backend& backend) {
+    if (!backend.make) return {};
     return {place(backend, Queue::outbox, true), place(backend, Queue::inbox, true)};
 }
 
 std::vector<Place> outbox_of(const Backend& backend) {
+    if (!backend.make) return {};
     return {place(backend, Queue::outbox, false)};
 }
 
 std::vector<Place> inbox_of(const Backend& backend) {
+    if (!backend.make) return {};
     return {place(backend, Queue::inbox, false)};
 }
 

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,6 +22,7 @@
 #include "postroom/error.hpp"
 #include "postroom/inbox.hpp"
 #include "postroom/outbox.hpp"
+#include "support/matchers.hpp"
 
 namespace postroom::test {
 
@@ -84,6 +86,9 @@ protected:
     // Claims one message, which must be there.
     Message claim_one(Duration lease = long_lease);
     Message get(const WorkItemId& id);
+    // What became of a message that put() stored; by its key where it has lost its number, as those
+    // of the inbox that are done.
+    std::optional<Message> find(const WorkItemId& id);
 
     const OwnerToken me = OwnerToken::generate();
     const OwnerToken other = OwnerToken::generate();
@@ -93,6 +98,7 @@ private:
     std::unique_ptr<Outbox> outbox_;
     std::unique_ptr<Inbox> inbox_;
     std::uint64_t put_count_ = 0;
+    std::map<WorkItemId, InboxKey> put_keys_;
 };
 
 std::vector<Lease> leases_of(const std::vector<Message>& messages);
@@ -119,7 +125,17 @@ class ClaimLaw : public Law {};
 class SettleLaw : public Law {};
 class LeaseLaw : public Law {};
 class RetryLaw : public Law {};
-class PriorityLaw : public Law {};
+class PriorityLaw : public Law {
+protected:
+    // Some that have failed once and are due again, then fresh ones, of the topic "fresh".
+    void put_retrying_and_fresh(std::uint32_t retrying, std::uint32_t fresh) {
+        put_many(retrying);
+        work().abandon(leases_of(claim(retrying)), "x", std::chrono::milliseconds{1});
+        put_many(fresh, {.topic = "fresh"});
+        pass(std::chrono::milliseconds{5});
+    }
+};
+class ClaimBytesLaw : public Law {};
 class BytesLaw : public Law {};
 class QueryLaw : public Law {};
 class WorkersLaw : public Law {};
@@ -132,6 +148,16 @@ protected:
     // Claims one message, which must be there, and settles it.
     Settled settle_next(const Settlement& like);
     void ack_next() { settle_next({}); }
+};
+class RecordsLaw : public Law {
+protected:
+    StoreControls& controls() { return *controls_of(store()); }
+    std::vector<FailedAttempt> attempts(const WorkItemId& id) {
+        return controls().attempts(queue(), id);
+    }
+    Settled settle(const Settlement& settlement) {
+        return store().settle(nullptr, queue(), std::vector{settlement}).front();
+    }
 };
 class DoorbellLaw : public Law {
 protected:
@@ -171,10 +197,16 @@ protected:
     SqlSandbox& sql_sandbox() { return dynamic_cast<SqlSandbox&>(sandbox()); }
     SqlRows sql(const std::string& text) { return sql_sandbox().sql(text); }
     std::string table(const std::string& name) { return sql_sandbox().table("infra", name); }
+    std::string payload(const std::string& text) { return sql_sandbox().payload(text); }
 };
 class SchemaLaw : public SqlLaw {};
 class SqlSurfaceLaw : public SqlLaw {};
+// Where the database itself guards the idempotency keys of plain INSERTs.
+class PlainKeyLaw : public SqlLaw {};
+class LargeQueueLaw : public SqlLaw {};
 class SqlTransactionLaw : public SqlLaw {};
+// Where writers lock rows, and may wait for each other in a circle.
+class RowLockLaw : public SqlLaw {};
 
 std::vector<Place> both_queues_of(const Backend& backend);
 std::vector<Place> outbox_of(const Backend& backend);
@@ -204,20 +236,23 @@ std::vector<Place> inbox_of(const Backend& backend);
     POSTROOM_LAW(InboxOrderingLaw, inbox_of(backend))
 
 // The rest of the seam.
-#define POSTROOM_STORE_LAWS(backend)                    \
-    POSTROOM_WORK_LAWS(backend);                        \
-    POSTROOM_LAW(PriorityLaw, both_queues_of(backend)); \
-    POSTROOM_LAW(QueryLaw, both_queues_of(backend));    \
-    POSTROOM_LAW(DoorbellLaw, both_queues_of(backend)); \
-    POSTROOM_LAW(BornLeaseLaw, outbox_of(backend));     \
-    POSTROOM_LAW(InputLaw, outbox_of(backend));         \
-    POSTROOM_LAW(HistoryLaw, outbox_of(backend));       \
-    POSTROOM_LAW(PollingLaw, outbox_of(backend));       \
-    POSTROOM_LAW(MessageIdLaw, inbox_of(backend));      \
-    POSTROOM_LAW(InboxInputLaw, inbox_of(backend));     \
+#define POSTROOM_STORE_LAWS(backend)                      \
+    POSTROOM_WORK_LAWS(backend);                          \
+    POSTROOM_LAW(PriorityLaw, both_queues_of(backend));   \
+    POSTROOM_LAW(ClaimBytesLaw, both_queues_of(backend)); \
+    POSTROOM_LAW(QueryLaw, both_queues_of(backend));      \
+    POSTROOM_LAW(RecordsLaw, both_queues_of(backend));    \
+    POSTROOM_LAW(DoorbellLaw, both_queues_of(backend));   \
+    POSTROOM_LAW(BornLeaseLaw, outbox_of(backend));       \
+    POSTROOM_LAW(InputLaw, outbox_of(backend));           \
+    POSTROOM_LAW(HistoryLaw, outbox_of(backend));         \
+    POSTROOM_LAW(PollingLaw, outbox_of(backend));         \
+    POSTROOM_LAW(MessageIdLaw, inbox_of(backend));        \
+    POSTROOM_LAW(InboxInputLaw, inbox_of(backend));       \
     POSTROOM_LAW(InboxPurgeLaw, inbox_of(backend))
 
 #define POSTROOM_SQL_LAWS(backend)                   \
     POSTROOM_LAW(SchemaLaw, outbox_of(backend));     \
     POSTROOM_LAW(SqlSurfaceLaw, outbox_of(backend)); \
+    POSTROOM_LAW(LargeQueueLaw, outbox_of(backend)); \
     POSTROOM_LAW(SqlTransactionLaw, outbox_of(backend))

@@ -31,10 +31,6 @@ Settled OrderingLaw::settle_next(const Settlement& like) {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::ElementsAre;
-using testing::IsEmpty;
-using testing::SizeIs;
-using testing::UnorderedElementsAre;
 
 TEST_P(OrderingLaw, MessagesOfAKeyComeInOrderAndOneAtATime) {
     put_line("a", {"1", "2", "3"});
@@ -388,22 +384,19 @@ TEST_P(OrderingLaw, BlockedKeysAreListedByWhatBlocksThem) {
     EXPECT_THAT(ids_of(store().find(queue(), blocking)), ElementsAre(retrying));
 }
 
-TEST_P(OrderingLaw, AnExpiredMessageIsNotKeptWaiting) {
-    const Instant soon = now() + 50ms;
-    put({.payload = "plain", .expires_at = soon});
-    put({.payload = "keyed", .expires_at = soon, .ordering_key = "a"});
-    const std::vector<Message> claimed = claim();
-    ASSERT_THAT(claimed, SizeIs(2));
-    work().abandon(leases_of(claimed), "x", 1h);
-    for (const Message& message : claimed) EXPECT_EQ(get(message.id).available_at, soon);
-    pass(100ms);
-    const std::vector<Message> again = claim();
-    ASSERT_THAT(again, SizeIs(2));
-    std::vector<Settlement> releases;
-    for (const Message& message : again)
-        releases.push_back({.lease = *message.lease, .outcome = Outcome::release, .delay = 1h});
-    store().settle(nullptr, queue(), releases);
-    EXPECT_THAT(claim(), SizeIs(2));
+// Goal: a message does not rest longer than it lives: at its end a claim finds it and lets it die.
+TEST_P(OrderingLaw, AMessageIsNotKeptWaitingBeyondItsEnd) {
+    const Instant end = now() + 1h;
+    for (const std::string key : {"", "a"}) put({.expires_at = end, .ordering_key = key});
+    const std::vector<Message> abandoned = claim();
+    ASSERT_THAT(abandoned, SizeIs(2));
+    work().abandon(leases_of(abandoned), "x", 2h);
+    for (const std::string key : {"", "b"}) put({.expires_at = end, .ordering_key = key});
+    const std::vector<Message> released = claim();
+    ASSERT_THAT(released, SizeIs(2));
+    work().release(leases_of(released), 2h);
+    for (const std::vector<Message>& some : {abandoned, released})
+        for (const Message& message : some) EXPECT_EQ(get(message.id).available_at, end);
 }
 
 // The inbox.
@@ -421,21 +414,21 @@ ReceivedMessage received(const std::string& id, const std::string& key) {
 TEST_P(InboxOrderingLaw, AMessageMarkedAsProcessedLetsTheNextGo) {
     for (const char* id : {"1", "2", "3"}) inbox().enqueue(received(id, "a"));
     ASSERT_THAT(claim(10, short_lease), SizeIs(1));
-    inbox().mark_processed("1", "s");
+    inbox().mark_processed({.source = "s", .message_id = "1"});
     const std::vector<Message> next = claim();
     ASSERT_THAT(payloads_of(next), ElementsAre("2"));
-    inbox().mark_processed("3", "s");
+    inbox().mark_processed({.source = "s", .message_id = "3"});
     work().ack(leases_of(next));
     EXPECT_THAT(claim(), IsEmpty());
 }
 
 TEST_P(InboxOrderingLaw, AMessageMarkedAsDeadHoldsBackItsKey) {
     for (const char* id : {"1", "2"}) inbox().enqueue(received(id, "a"));
-    inbox().mark_dead("1", "s", "x");
+    inbox().mark_dead({.source = "s", .message_id = "1"}, "x");
     EXPECT_THAT(claim(), IsEmpty());
-    inbox().mark_processing("1", "s");
+    inbox().mark_processing({.source = "s", .message_id = "1"});
     EXPECT_THAT(claimed_payloads(), ElementsAre("1"));
-    inbox().mark_processed("1", "s");
+    inbox().mark_processed({.source = "s", .message_id = "1"});
     EXPECT_THAT(claimed_payloads(), ElementsAre("2"));
 }
 
@@ -458,7 +451,7 @@ TEST_P(InboxOrderingLaw, AMessageThatArrivesWithAnotherKeyChangesTheLine) {
     inbox().enqueue(received("3", "b"));
     inbox().enqueue(received("1", "b"));
     EXPECT_THAT(claimed_payloads(), UnorderedElementsAre("1", "2"));
-    inbox().mark_processed("1", "s");
+    inbox().mark_processed({.source = "s", .message_id = "1"});
     EXPECT_THAT(claimed_payloads(), ElementsAre("3"));
 }
 
@@ -486,7 +479,7 @@ TEST_P(InboxOrderingLaw, AMessageThatGetsAKeyStandsInLine) {
     for (const char* id : {"1", "2"}) inbox().enqueue(received(id, ""));
     for (const char* id : {"2", "1"}) inbox().enqueue(received(id, "a"));
     EXPECT_THAT(claimed_payloads(), ElementsAre("1"));
-    inbox().mark_processed("1", "s");
+    inbox().mark_processed({.source = "s", .message_id = "1"});
     EXPECT_THAT(claimed_payloads(), ElementsAre("2"));
 }
 

@@ -5,9 +5,6 @@ namespace postroom::test::posts {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::ElementsAre;
-using testing::IsEmpty;
-using testing::SizeIs;
 
 const NewMessage message{.topic = "t", .payload = "p"};
 
@@ -79,7 +76,7 @@ TEST_P(TransactionLaw, APostThatBreaksALimitIsRefusedAtOnceAndCostsNothing) {
 
 TEST_P(TransactionLaw, ObserversHearOfAPostedMessageWhenItIsCommitted) {
     Recorder heard;
-    const Outbox watched(store(), {.observer = &heard});
+    const Outbox watched(store(), {.queue = {.observer = &heard}});
     {
         const std::unique_ptr<Transaction> tx = store().begin();
         watched.post(*tx, message);
@@ -140,9 +137,9 @@ TEST_P(SqlTransactionLaw, ASavepointThatIsRolledBackTakesWhatWasPostedAlong) {
     });
     dispatcher.start();
     const auto tx = store().begin();
-    tx->execute({.sql = "SAVEPOINT half", .params = {}});
+    tx->execute({.sql = sql_sandbox().savepoint("half"), .params = {}});
     outbox().post(*tx, {.topic = "t", .payload = "taken back"});
-    tx->execute({.sql = "ROLLBACK TO SAVEPOINT half", .params = {}});
+    tx->execute({.sql = sql_sandbox().roll_back_to("half"), .params = {}});
     outbox().post(*tx, {.topic = "t", .payload = "kept"});
     tx->commit();
     const auto give_up = std::chrono::steady_clock::now() + 60s;

@@ -11,7 +11,6 @@ namespace postroom::test {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::SizeIs;
 
 std::size_t count_topic(const std::vector<Message>& messages, const std::string& topic) {
     return static_cast<std::size_t>(std::count_if(
@@ -50,19 +49,12 @@ TEST_P(PriorityLaw, TheMostUrgentComesFirst) {
     EXPECT_GE(by_priority, 2);
 }
 
-TEST_P(PriorityLaw, LowPriorityGoesLast) {
+TEST_P(PriorityLaw, LowPriorityGoesLastAndIsNotStarved) {
     put_many(10, {.topic = "low", .priority = -1});
     put_many(40, {.topic = "ordinary"});
     std::size_t low = 0;
     for (int i = 0; i < 4; ++i) low += count_topic(claim(4), "low");
     EXPECT_LE(low, 4U);
-}
-
-TEST_P(PriorityLaw, LowPriorityIsNotStarved) {
-    put_many(10, {.topic = "low", .priority = -1});
-    put_many(40, {.topic = "ordinary"});
-    std::size_t low = 0;
-    for (int i = 0; i < 4; ++i) low += count_topic(claim(4), "low");
     EXPECT_GE(low, 1U);
 }
 
@@ -86,10 +78,7 @@ TEST_P(PriorityLaw, PriorityIsKeptThroughARetry) {
 
 // Neither a stream of fresh messages nor a heap of retries may keep the other from being claimed.
 TEST_P(PriorityLaw, FreshAndRetryingMessagesShareTheClaims) {
-    put_many(20);
-    work().abandon(leases_of(claim(20)), "x", 1ms);
-    put_many(20, {.topic = "fresh"});
-    pass(5ms);
+    put_retrying_and_fresh(20, 20);
     std::size_t fresh = 0;
     std::size_t retrying = 0;
     for (const Message& message : claim(20)) ++(message.topic == "fresh" ? fresh : retrying);
@@ -98,10 +87,7 @@ TEST_P(PriorityLaw, FreshAndRetryingMessagesShareTheClaims) {
 }
 
 TEST_P(PriorityLaw, BatchesOfOneStarveNeitherFreshNorRetryingMessages) {
-    put_many(8);
-    work().abandon(leases_of(claim(8)), "x", 1ms);
-    put_many(8, {.topic = "fresh"});
-    pass(5ms);
+    put_retrying_and_fresh(8, 8);
     std::size_t fresh = 0;
     for (int i = 0; i < 8; ++i) fresh += claim_one().topic == "fresh" ? 1 : 0;
     EXPECT_GE(fresh, 2U);
@@ -109,10 +95,7 @@ TEST_P(PriorityLaw, BatchesOfOneStarveNeitherFreshNorRetryingMessages) {
 }
 
 TEST_P(PriorityLaw, AClaimIsFilledByWhateverIsThere) {
-    put_many(10);
-    work().abandon(leases_of(claim(10)), "x", 1ms);
-    put_many(2, {.topic = "fresh"});
-    pass(5ms);
+    put_retrying_and_fresh(10, 2);
     EXPECT_THAT(claim(12), SizeIs(12));
 }
 

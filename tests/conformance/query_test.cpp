@@ -7,9 +7,6 @@ namespace postroom::test {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::ElementsAreArray;
-using testing::IsEmpty;
-using testing::SizeIs;
 
 TEST_P(QueryLaw, FindByIdReturnsTheMessagesInOrderOfSeq) {
     std::vector<WorkItemId> ids = put_many(5);
@@ -91,6 +88,32 @@ TEST_P(QueryLaw, CountsFollowTheMessages) {
     ASSERT_TRUE(counts.oldest.has_value());
     EXPECT_GE(*counts.oldest, before);
     EXPECT_LE(*counts.oldest, now());
+}
+
+// 004: failed pending is whatever failed and is not done; old failures are those that failed often.
+TEST_P(QueryLaw, CountsTellOfFailuresAlsoWhileTheyAreInProgress) {
+    open({.old_failure_attempts = 2});
+    put_many(4);
+    std::vector<Message> claimed = claim(4);
+    work().abandon(leases_of(claimed), "x", 1ms);
+    pass(5ms);
+    claimed = claim(2);
+    ASSERT_THAT(claimed, SizeIs(2));
+    EXPECT_EQ(store().counts(queue()).in_progress, 2U);
+    EXPECT_EQ(store().counts(queue()).retrying, 4U);
+    EXPECT_EQ(store().counts(queue()).old_failures, 0U);
+
+    work().abandon(leases_of(claimed), "x", 1ms);
+    pass(5ms);
+    EXPECT_EQ(store().counts(queue()).retrying, 4U);
+    EXPECT_EQ(store().counts(queue()).old_failures, 2U);
+    claimed = claim(4);
+    ASSERT_THAT(claimed, SizeIs(4));
+    EXPECT_EQ(store().counts(queue()).old_failures, 2U);
+
+    work().fail(leases_of(claimed), "x");
+    EXPECT_EQ(store().counts(queue()).retrying, 0U);
+    EXPECT_EQ(store().counts(queue()).old_failures, 0U) << "dead ones are counted apart";
 }
 
 TEST_P(QueryLaw, TheOldestIsNeitherDoneNorDead) {

@@ -5,8 +5,6 @@ namespace postroom::test {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::ElementsAre;
-using testing::IsEmpty;
 
 // Method: for each number of failures a message of its own that has failed so often at short
 // notice.

@@ -8,9 +8,6 @@ namespace postroom::test::schema {
 namespace {
 
 using testing::Contains;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::SizeIs;
 
 const NewMessage message{.topic = "t", .payload = "p"};
 
@@ -54,8 +51,11 @@ TEST_P(SchemaLaw, OBX_092_IBX_115_WithoutDeploymentNothingIsCreated) {
     auto& database = dynamic_cast<SqlSandbox&>(*empty);
     EXPECT_THAT(database.objects(), IsEmpty());
     EXPECT_EQ(kind_thrown([&] { Outbox(empty->store()).enqueue(message); }), ErrorKind::rejected);
-    EXPECT_THAT(thrown([&] { Outbox(empty->store()).enqueue(message); }), HasSubstr("outbox_live"));
-    EXPECT_EQ(kind_thrown([&] { Inbox(empty->store()).already_processed("m", "s"); }),
+    EXPECT_THAT(thrown([&] { Outbox(empty->store()).enqueue(message); }),
+                HasSubstr(database.message_table()));
+    EXPECT_EQ(kind_thrown([&] {
+                  (void)Inbox(empty->store()).already_processed({.source = "s", .message_id = "m"});
+              }),
               ErrorKind::rejected);
     EXPECT_THAT(database.objects(), IsEmpty());
 }
@@ -72,6 +72,28 @@ TEST_P(SchemaLaw, AReportOfAnEmptyDatabaseListsEveryMigrationAsPending) {
     const SchemaReport after = database.schema({})->report();
     EXPECT_GT(after.version, 0);
     EXPECT_TRUE(after.up_to_date());
+}
+
+TEST_P(SchemaLaw, RoutinesOfAnotherVersionAreOutdatedAndReplacedByADeployment) {
+    sql("UPDATE " + table("postroom_migration") +
+        " SET checksum = 'another' WHERE name LIKE 'routines%'");
+    const SchemaReport report = sql_sandbox().schema({})->report();
+    EXPECT_THAT(report.outdated, testing::SizeIs(2));
+    EXPECT_THAT(report.pending, IsEmpty());
+    EXPECT_FALSE(report.up_to_date());
+    sql_sandbox().schema({})->deploy();
+    EXPECT_TRUE(sql_sandbox().schema({})->report().up_to_date());
+}
+
+// Its number is higher than any of ours.
+TEST_P(SchemaLaw, RoutinesOfANewerSchemaAreLeftAlone) {
+    sql("UPDATE " + table("postroom_migration") +
+        " SET checksum = 'newer', number = 9999 WHERE name LIKE 'routines%'");
+    sql_sandbox().schema({})->deploy();
+    EXPECT_EQ(
+        sql("SELECT count(*) FROM " + table("postroom_migration") + " WHERE checksum = 'newer'"),
+        (SqlRows{{"2"}}));
+    EXPECT_TRUE(sql_sandbox().schema({})->report().newer);
 }
 
 TEST_P(SchemaLaw, ADroppedViewIsNamedAsDrift) {
@@ -93,8 +115,9 @@ TEST_P(SchemaLaw, ADroppedIndexIsNamedAsDrift) {
 }
 
 TEST_P(SchemaLaw, AnAddedColumnIsDriftAndTheQueueGoesOn) {
-    sql("ALTER TABLE " + table("outbox_live") + " ADD COLUMN note text");
-    EXPECT_THAT(sql_sandbox().schema({})->report().drift, Contains(HasSubstr("outbox_live")));
+    const std::string name = sql_sandbox().message_table();
+    sql(sql_sandbox().add_column(table(name)));
+    EXPECT_THAT(sql_sandbox().schema({})->report().drift, Contains(HasSubstr(name)));
     put();
     EXPECT_THAT(claim(), SizeIs(1));
 }

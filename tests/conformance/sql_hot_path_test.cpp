@@ -14,6 +14,7 @@ NewMessage placed(const std::string& payload) {
 }
 
 TEST_P(SqlTransactionLaw, WhatASavepointTookBackIsNeverHandedOver) {
+    const SqlSandbox& engine = sql_sandbox();
     std::mutex mutex;
     std::vector<std::string> delivered;
     Recorder heard;
@@ -25,13 +26,13 @@ TEST_P(SqlTransactionLaw, WhatASavepointTookBackIsNeverHandedOver) {
     dispatcher.start();
     const auto tx = store().begin();
     outbox().enqueue(*tx, placed("before"));
-    tx->execute({.sql = "SAVEPOINT half", .params = {}});
+    tx->execute({.sql = engine.savepoint("half"), .params = {}});
     outbox().enqueue(*tx, placed("taken back"));
-    tx->execute({.sql = "ROLLBACK TO SAVEPOINT half", .params = {}});
-    tx->execute({.sql = "RELEASE SAVEPOINT half", .params = {}});
-    tx->execute({.sql = "SAVEPOINT other", .params = {}});
+    tx->execute({.sql = engine.roll_back_to("half"), .params = {}});
+    tx->execute({.sql = engine.release("half"), .params = {}});
+    tx->execute({.sql = engine.savepoint("other"), .params = {}});
     outbox().enqueue(*tx, placed("kept"));
-    tx->execute({.sql = "RELEASE SAVEPOINT other", .params = {}});
+    tx->execute({.sql = engine.release("other"), .params = {}});
     tx->commit();
     const auto give_up = std::chrono::steady_clock::now() + 60s;
     while (heard.count(EventKind::delivered) < 2 && std::chrono::steady_clock::now() < give_up)

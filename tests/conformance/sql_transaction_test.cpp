@@ -1,15 +1,23 @@
 // Transactions with SQL of the caller's own in them, and transactions that are not ours.
+#include <atomic>
+#include <thread>
+
 #include "conformance/law.hpp"
+#include "postroom/dispatcher.hpp"
+#include "queue/hot_path.hpp"
 
 namespace postroom::test::sql_transactions {
 namespace {
 
-using testing::IsEmpty;
-using testing::SizeIs;
-
 const NewMessage message{.topic = "t", .payload = "p"};
 
 void run(TxContext& tx, const std::string& text) { tx.execute({.sql = text, .params = {}}); }
+
+// What a message says that its handler has killed.
+std::string error_of_dead(const Outbox& outbox, Routes& routes) {
+    const std::optional<Processed> processed = process_one(outbox, routes);
+    return processed && processed->settled == Settled::dead ? processed->error : "not dead";
+}
 
 TEST_P(SqlTransactionLaw, OBX_003_TheMessageAndTheChangeItAnnouncesCommitTogether) {
     sql_sandbox();
@@ -27,9 +35,9 @@ TEST_P(SqlTransactionLaw, OBX_003_TheMessageAndTheChangeItAnnouncesCommitTogethe
 TEST_P(SqlTransactionLaw, ASavepointThatIsRolledBackTakesItsMessagesAlong) {
     const std::unique_ptr<Transaction> tx = store().begin();
     outbox().enqueue(*tx, {.topic = "kept", .payload = "p"});
-    run(*tx, "SAVEPOINT inner_one");
+    run(*tx, sql_sandbox().savepoint("inner_one"));
     outbox().enqueue(*tx, {.topic = "dropped", .payload = "p", .idempotency_key = "k"});
-    run(*tx, "ROLLBACK TO SAVEPOINT inner_one");
+    run(*tx, sql_sandbox().roll_back_to("inner_one"));
     EXPECT_FALSE(outbox()
                      .enqueue(*tx, {.topic = "again", .payload = "p", .idempotency_key = "k"})
                      .already_existed);
@@ -37,6 +45,96 @@ TEST_P(SqlTransactionLaw, ASavepointThatIsRolledBackTakesItsMessagesAlong) {
     EXPECT_THAT(store().find(Queue::outbox, {.topic = "kept"}), SizeIs(1));
     EXPECT_THAT(store().find(Queue::outbox, {.topic = "again"}), SizeIs(1));
     EXPECT_THAT(store().find(Queue::outbox, {.topic = "dropped"}), IsEmpty());
+}
+
+// Goal: nobody is told that a transaction was committed which somebody had ended before, and what
+// it wrote is not handed over. Method: end it on its own connection, commit; a later message shows
+// that the handler is at work.
+TEST_P(SqlTransactionLaw, ACommitOfATransactionThatWasEndedBeforeIsRefused) {
+    std::atomic<int> calls = 0;
+    Dispatcher dispatcher(store(), {.lease = long_lease});
+    dispatcher.on("t", [&](const Message&) { ++calls; });
+    dispatcher.start();
+    bool told = false;
+    const std::unique_ptr<Transaction> tx = store().begin();
+    tx->after_rollback([&] { told = true; });
+    outbox().enqueue(*tx, message);
+    run(*tx, "ROLLBACK");
+    EXPECT_EQ(kind_thrown([&] { tx->commit(); }), ErrorKind::misuse);
+    EXPECT_TRUE(told);
+    EXPECT_FALSE(tx->in_transaction());
+    const EnqueueResult later = outbox().enqueue(message);
+    const auto give_up = std::chrono::steady_clock::now() + std::chrono::minutes{1};
+    while (outbox().get(later.id)->state != State::done &&
+           std::chrono::steady_clock::now() < give_up)
+        std::this_thread::sleep_for(std::chrono::milliseconds{1});
+    EXPECT_EQ(calls, 1);
+}
+
+// What is open then is another transaction, in which nothing of the first stands. Not every engine
+// knows these.
+TEST_P(SqlTransactionLaw, ATransactionThatWasChainedToAnotherIsNotCommitted) {
+    for (const std::string end : {"ROLLBACK AND CHAIN", "commit and chain", "/* x */ ROLLBACK"}) {
+        const std::unique_ptr<Transaction> tx = store().begin();
+        outbox().enqueue(*tx, {.topic = "before", .payload = "p"});
+        if (thrown([&] { run(*tx, end); }) != "nothing") continue;
+        EXPECT_FALSE(tx->in_transaction()) << end;
+        EXPECT_EQ(kind_thrown([&] { outbox().enqueue(*tx, {.topic = "after", .payload = "p"}); }),
+                  ErrorKind::misuse)
+            << end;
+        EXPECT_EQ(kind_thrown([&] { tx->commit(); }), ErrorKind::misuse) << end;
+    }
+    EXPECT_THAT(store().find(Queue::outbox, {.topic = "after"}), IsEmpty());
+    const std::unique_ptr<Transaction> next = store().begin();
+    outbox().enqueue(*next, message);
+    run(*next, sql_sandbox().savepoint("a"));
+    run(*next, sql_sandbox().roll_back_to("a"));
+    next->commit();
+    EXPECT_THAT(store().find(Queue::outbox, {.topic = "t"}), SizeIs(1));
+}
+
+// Whatever it says afterwards, its effect may stand already: another attempt would repeat it.
+TEST_P(SqlTransactionLaw, AHandlerThatEndsItsTransactionAndThrowsEndsDead) {
+    sql_sandbox();
+    sql("CREATE TABLE effects (n integer)");
+    Routes routes;
+    routes.in_transaction("t", [&](const Message&, HandlerContext& context) {
+        run(context.transaction(), "INSERT INTO effects VALUES (1)");
+        run(context.transaction(), "COMMIT");
+        throw std::runtime_error("and then the mail server was away");
+    });
+    outbox().enqueue(message);
+    EXPECT_THAT(error_of_dead(outbox(), routes),
+                testing::AllOf(testing::HasSubstr("ended the transaction"),
+                               testing::HasSubstr("the mail server was away")));
+    EXPECT_EQ(sql("SELECT count(*) FROM effects"), (SqlRows{{"1"}}));
+}
+
+TEST_P(SqlTransactionLaw, AHandlerThatThrowsWithoutEndingItsTransactionIsTriedAgain) {
+    sql_sandbox();
+    sql("CREATE TABLE effects (n integer)");
+    Routes routes;
+    routes.in_transaction("t", [&](const Message&, HandlerContext& context) {
+        run(context.transaction(), "INSERT INTO effects VALUES (1)");
+        throw std::runtime_error("no");
+    });
+    outbox().enqueue(message);
+    EXPECT_EQ(process_one(outbox(), routes)->settled, Settled::ready);
+    EXPECT_EQ(sql("SELECT count(*) FROM effects"), (SqlRows{{"0"}}));
+}
+
+// Its effect may stand already: another attempt would repeat it.
+TEST_P(SqlTransactionLaw, AHandlerThatEndsItsTransactionEndsDead) {
+    sql_sandbox();
+    sql("CREATE TABLE effects (n integer)");
+    Routes routes;
+    routes.in_transaction("t", [&](const Message&, HandlerContext& context) {
+        run(context.transaction(), "INSERT INTO effects VALUES (1)");
+        run(context.transaction(), "COMMIT");
+    });
+    outbox().enqueue(message);
+    EXPECT_THAT(error_of_dead(outbox(), routes), testing::HasSubstr("ended the transaction"));
+    EXPECT_EQ(sql("SELECT count(*) FROM effects"), (SqlRows{{"1"}}));
 }
 
 // A savepoint may take it back although the transaction commits.
@@ -49,11 +147,11 @@ TEST_P(SqlTransactionLaw, AMessageWrittenWithinASavepointIsNotAtTheTopLevel) {
     };
     EXPECT_TRUE(bear(nullptr, "a"));
     const std::unique_ptr<Transaction> tx = store().begin();
-    run(*tx, "SAVEPOINT inner_one");
+    run(*tx, sql_sandbox().savepoint("inner_one"));
     EXPECT_FALSE(bear(tx.get(), "b"));
     tx->rollback();
     const std::unique_ptr<TxContext> mine = sql_sandbox().borrowed();
-    run(*mine, "SAVEPOINT inner_one");
+    run(*mine, sql_sandbox().savepoint("inner_one"));
     EXPECT_FALSE(bear(mine.get(), "c"));
 }
 
@@ -62,7 +160,8 @@ TEST_P(SqlTransactionLaw, AnEffectAndItsDoneMarkCommitTogether) {
     sql("CREATE TABLE effects (id text)");
     for (int i = 0; i < 3; ++i) {
         const std::unique_ptr<Transaction> tx = store().begin();
-        inbox().once(*tx, "shop", "m", [&] { run(*tx, "INSERT INTO effects VALUES ('m')"); });
+        inbox().once(*tx, {.source = "shop", .message_id = "m"},
+                     [&] { run(*tx, "INSERT INTO effects VALUES ('m')"); });
         tx->commit();
     }
     EXPECT_EQ(sql("SELECT count(*) FROM effects"), (SqlRows{{"1"}}));
@@ -104,7 +203,7 @@ TEST_P(SqlTransactionLaw, OnceWorksInABorrowedTransaction) {
     sandbox();
     for (const bool expected : {true, false}) {
         const std::unique_ptr<TxContext> mine = sql_sandbox().borrowed();
-        EXPECT_EQ(inbox().once(*mine, "shop", "m", [] {}), expected);
+        EXPECT_EQ(inbox().once(*mine, {.source = "shop", .message_id = "m"}, [] {}), expected);
         run(*mine, "COMMIT");
     }
 }
@@ -113,7 +212,7 @@ TEST_P(SqlTransactionLaw, ABorrowedTransactionSettles) {
     put();
     const Message claimed = claim_one();
     const std::unique_ptr<TxContext> mine = sql_sandbox().borrowed();
-    EXPECT_THAT(outbox().ack(leases_of(claimed), mine.get()), testing::ElementsAre(Settled::done));
+    EXPECT_THAT(outbox().ack(*mine, leases_of(claimed)), testing::ElementsAre(Settled::done));
     run(*mine, "COMMIT");
     EXPECT_EQ(get(claimed.id).state, State::done);
 }
@@ -134,7 +233,9 @@ TEST_P(SqlTransactionLaw, ParametersOfEveryKindReachTheDatabase) {
                  .params = {std::int64_t{-5}, std::string("t\xC3\xA9xt"), Blob{"\x01"}}});
     tx->execute({.sql = "INSERT INTO v VALUES " + places, .params = {{}, {}, {}}});
     const SqlRows rows =
-        tx->execute({.sql = "SELECT n, t, length(b) FROM v ORDER BY n IS NULL", .params = {}});
+        tx->execute({.sql = "SELECT n, t, " + engine.byte_count("b") +
+                            " FROM v ORDER BY CASE WHEN n IS NULL THEN 1 ELSE 0 END",
+                     .params = {}});
     EXPECT_EQ(rows, (SqlRows{{"-5", "t\xC3\xA9xt", "1"}, {{}, {}, {}}}));
 }
 

@@ -1,18 +1,48 @@
 // Transactions of our own: how they end, who hears of it, and what is misuse.
 #include <stdexcept>
+#include <thread>
 
 #include "conformance/law.hpp"
+#include "postroom/ambient.hpp"
 
 namespace postroom::test::transactions {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
-using testing::SizeIs;
-
 const NewMessage message{.topic = "t", .payload = "p"};
 
 std::vector<Message> all(Store& store) { return store.find(Queue::outbox, {}); }
+
+TEST_P(TransactionLaw, S001_4_3_S001_8_1_WriteBelongsToTheTransactionThatTheThreadNamed) {
+    const std::unique_ptr<Transaction> tx = store().begin();
+    MessageId id;
+    {
+        const AmbientTransaction ambient(*tx);
+        id = outbox().write("UserCreated", "{\"id\":123}");
+        std::jthread([&] {  // another thread has none
+            EXPECT_EQ(kind_thrown([&] { outbox().write("UserCreated", "{}"); }), ErrorKind::misuse);
+        });
+    }
+    EXPECT_THAT(all(store()), IsEmpty());
+    tx->commit();
+    const Message written = claim_one();
+    EXPECT_EQ(written.message_id, id);
+    EXPECT_EQ(written.topic, "UserCreated");
+    EXPECT_EQ(written.payload, "{\"id\":123}");
+    EXPECT_EQ(written.content_type, "application/json");
+}
+
+TEST_P(TransactionLaw, S001_4_3_AnAmbientTransactionEndsWithItsScope) {
+    EXPECT_EQ(kind_thrown([&] { outbox().write("t", "{}"); }), ErrorKind::misuse);
+    const std::unique_ptr<Transaction> outer = store().begin();
+    {
+        const AmbientTransaction ambient(*outer);
+        EXPECT_EQ(AmbientTransaction::current(), outer.get());
+        outbox().write("t", "{}");
+    }
+    EXPECT_EQ(AmbientTransaction::current(), nullptr);
+    outer->rollback();
+    EXPECT_THAT(claim(), IsEmpty());
+}
 
 TEST_P(TransactionLaw, CommitMakesEverythingVisibleTogether) {
     const std::unique_ptr<Store> reader = sandbox().reopen();
@@ -115,13 +145,13 @@ TEST_P(TransactionLaw, EveryVerbRefusesAFinishedTransaction) {
     const Message claimed = claim_one();
     const std::unique_ptr<Transaction> tx = store().begin();
     tx->commit();
-    EXPECT_EQ(kind_thrown([&] { outbox().ack(leases_of(claimed), tx.get()); }), ErrorKind::misuse);
-    EXPECT_EQ(kind_thrown([&] { inbox().already_processed("m", "s", {}, tx.get()); }),
-              ErrorKind::misuse);
-    EXPECT_EQ(kind_thrown([&] { inbox().mark_processed("m", "s", tx.get()); }), ErrorKind::misuse);
+    const InboxKey key{.source = "s", .message_id = "m"};
+    EXPECT_EQ(kind_thrown([&] { (void)outbox().ack(*tx, claimed); }), ErrorKind::misuse);
+    EXPECT_EQ(kind_thrown([&] { (void)inbox().already_processed(*tx, key); }), ErrorKind::misuse);
+    EXPECT_EQ(kind_thrown([&] { inbox().mark_processed(*tx, key); }), ErrorKind::misuse);
     EXPECT_EQ(kind_thrown([&] {
-                  inbox().enqueue({.topic = "t", .source = "s", .message_id = "m", .payload = "p"},
-                                  tx.get());
+                  inbox().enqueue(*tx,
+                                  {.topic = "t", .source = "s", .message_id = "m", .payload = "p"});
               }),
               ErrorKind::misuse);
     EXPECT_EQ(get(claimed.id).state, State::in_progress);

@@ -10,8 +10,6 @@ namespace postroom::test {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::IsEmpty;
-using testing::SizeIs;
 
 constexpr int worker_count = 8;
 

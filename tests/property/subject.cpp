@@ -1,4 +1,5 @@
 #include "property/subject.hpp"
+#include "queue/hot_path.hpp"
 
 #include <fmt/format.h>
 
@@ -28,7 +29,8 @@ const std::array<OwnerToken, 2>& owners() {
 // Bytewise different, however alike.
 InboxKey inbox_key(unsigned number) {
     static constexpr std::array<const char*, 3> ids{"i", "I", "i "};
-    return {number % 2 == 0 ? "bank" : "Bank", ids.at(number / 2 % ids.size())};
+    return {.source = number % 2 == 0 ? "bank" : "Bank",
+            .message_id = ids.at(number / 2 % ids.size())};
 }
 
 std::string name_of(const Message& message) {
@@ -182,6 +184,12 @@ std::string Subject::enqueue(const Step& step, std::size_t count, bool born) {
     return text;
 }
 
+bool Subject::has_heard_of(const InboxKey& key) {
+    return !store()
+                .find(Queue::inbox, {.message_id = key.message_id, .source = key.source})
+                .empty();
+}
+
 std::string Subject::receive(const Step& step, std::size_t count) {
     std::vector<ReceivedMessage> messages;
     for (unsigned i = 0; i < count; ++i) {
@@ -198,11 +206,18 @@ std::string Subject::receive(const Step& step, std::size_t count) {
         if (step.a % 3 != 0) message.ordering_key = fmt::format("line{}", step.c % 2);
         messages.push_back(std::move(message));
     }
-    // A database may number messages without an ordering key in the order of their own keys. They
-    // may get an ordering key later: then the numbers count.
+    // A database may number messages without an ordering key in the order of their own keys, and
+    // those it has never heard of before the others. They may get an ordering key later: then the
+    // numbers count.
     std::stable_sort(
         messages.begin(), messages.end(),
         [](const ReceivedMessage& x, const ReceivedMessage& y) { return x.key() < y.key(); });
+    if (messages.front().ordering_key.empty() && !transaction_) {
+        const bool known = has_heard_of(messages.front().key());
+        std::erase_if(messages, [&](const ReceivedMessage& message) {
+            return has_heard_of(message.key()) != known;
+        });
+    }
     std::string text;
     for (const ReceiveResult& result :
          store().receive(transaction_.get(), messages, step.b % 4 == 0))

@@ -50,6 +50,7 @@ private:
     }
 
     std::string enqueue(const Step& step, std::size_t count, bool born);
+    bool has_heard_of(const InboxKey& key);
     std::string receive(const Step& step, std::size_t count);
     std::string see(const Step& step);
     std::string mark(const Step& step);

@@ -1,37 +1,27 @@
 // The laws on MariaDB and on MySQL, one database per test.
 #include "postroom/backend/mysql.hpp"
 
-#include <thread>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <utility>
 
+#include "conformance/borrowed_transaction.hpp"
 #include "conformance/dispatcher_law.hpp"
 #include "conformance/mysql/session.hpp"
 
 namespace postroom::test {
 namespace {
 
-// Somebody's own transaction, rolled back when the test does not commit it.
-class BorrowedTransaction final : public TxContext {
+class OpenSession {
 public:
-    explicit BorrowedTransaction(const std::string& url)
-        : session_(url), context_(mysql::borrow(session_.handle())) {
+    explicit OpenSession(const std::string& url) : session_(url) {
         session_.run("START TRANSACTION");
     }
-    bool in_transaction() const override { return context_->in_transaction(); }
-    postroom::SqlRows execute(const SqlStatement& statement) override {
-        return context_->execute(statement);
-    }
-    bool reports_end() const override { return context_->reports_end(); }
-    void after_commit(std::function<void()> callback) override {
-        context_->after_commit(std::move(callback));
-    }
-    void after_rollback(std::function<void()> callback) override {
-        context_->after_rollback(std::move(callback));
-    }
+    std::unique_ptr<TxContext> borrow() { return mysql::borrow(session_.handle()); }
 
 private:
     NativeSession session_;
-    std::unique_ptr<TxContext> context_;
 };
 
 class MariadbSandbox final : public SqlSandbox {
@@ -45,7 +35,6 @@ public:
 
     Store& store() override { return *store_; }
     std::unique_ptr<Store> reopen() override { return reopen_with(options_); }
-    void pass(Duration duration) override { std::this_thread::sleep_for(duration); }
     SqlRows sql(const std::string& text) override { return database_.sql(text); }
     std::unique_ptr<Store> reopen_with(const OpenOptions& options) override {
         return mysql::open_store(database_.url(), options);
@@ -54,7 +43,7 @@ public:
         return mysql::open_schema(database_.url(), options);
     }
     std::unique_ptr<TxContext> borrowed() override {
-        return std::make_unique<BorrowedTransaction>(database_.url());
+        return std::make_unique<BorrowedTransaction<OpenSession>>(database_.url());
     }
     // A schema is a database, and there is only one here.
     std::string table(const std::string& /*schema*/, const std::string& name) const override {
@@ -65,6 +54,15 @@ public:
     }
     std::string placeholder(int /*number*/) const override { return "?"; }
     std::string bytes_type() const override { return "blob"; }
+    std::string joined(const std::vector<std::string>& parts) const override {
+        return fmt::format("CONCAT({})", fmt::join(parts, ", "));
+    }
+    std::string seconds_ago(const std::string& seconds) const override {
+        return "UTC_TIMESTAMP(6) - INTERVAL (" + seconds + ") SECOND";
+    }
+    std::string number_from(std::uint64_t seq) const override {
+        return "ALTER TABLE outbox_live AUTO_INCREMENT = " + std::to_string(seq);
+    }
     std::vector<std::string> objects() override {
         std::vector<std::string> names;
         for (const auto& row :
@@ -101,6 +99,8 @@ POSTROOM_STORE_LAWS(backend());
 POSTROOM_DISPATCHER_LAWS(backend());
 POSTROOM_LAW(DoorbellPerQueueLaw, both_queues_of(backend()));
 POSTROOM_SQL_LAWS(backend());
+POSTROOM_LAW(UpkeepLaw, both_queues_of(backend()));
+POSTROOM_LAW(RowLockLaw, outbox_of(backend()));
 
 }  // namespace
 
@@ -110,6 +110,8 @@ POSTROOM_STORE_LAWS(mysql_backend());
 POSTROOM_DISPATCHER_LAWS(mysql_backend());
 POSTROOM_LAW(DoorbellPerQueueLaw, both_queues_of(mysql_backend()));
 POSTROOM_SQL_LAWS(mysql_backend());
+POSTROOM_LAW(UpkeepLaw, both_queues_of(mysql_backend()));
+POSTROOM_LAW(RowLockLaw, outbox_of(mysql_backend()));
 }  // namespace
 }  // namespace on_mysql
 

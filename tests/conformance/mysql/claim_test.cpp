@@ -75,7 +75,7 @@ TEST_F(MariadbClaim, ALookThatFoundNoRoomIsTakenByTheNextClaim) {
     const std::string due =
         "SELECT full_look_at = '2000-01-01' FROM outbox_gate WHERE name = 'claim'";
     NativeSession session(database.url());
-    const std::string one = "CALL outbox_lease_some(x'01', 1, 60000000, 1, 0, @taken)";
+    const std::string one = "CALL outbox_lease_batch(x'01', 1, 60000000, 1, 1, 0, 0, 0, 0, @taken)";
     session.run(one);  // takes the urgent one, and has no room for a look
     EXPECT_EQ(value(due), "1");
     session.run(one);

@@ -134,8 +134,9 @@ TEST_F(MariadbDriver, ALockThatIsNotToBeHadIsAConflict) {
     NativeSession blocker(database.url());
     blocker.run("START TRANSACTION");
     blocker.run("SELECT * FROM outbox_gate FOR UPDATE");
-    EXPECT_EQ(kind_of([&] { store->claim(Queue::outbox, {.owner = OwnerToken::generate()}); }),
-              ErrorKind::conflict);
+    EXPECT_EQ(
+        kind_of([&] { (void)store->claim(Queue::outbox, {.owner = OwnerToken::generate()}); }),
+        ErrorKind::conflict);
     blocker.run("ROLLBACK");
     EXPECT_TRUE(patient->claim(Queue::outbox, {.owner = OwnerToken::generate()}).empty());
 }
@@ -169,6 +170,25 @@ TEST_F(MariadbDriver, ABorrowedConnectionStaysAsItWas) {
     const auto found = store->find(Queue::outbox, {});
     ASSERT_EQ(found.size(), 2U);
     EXPECT_EQ(found[1].due_time, due);  // whatever the caller's time zone is
+}
+
+TEST_F(MariadbDriver, ABorrowedConnectionKeepsPreparedStatementsIfAsked) {
+    const auto store = open();
+    NativeSession mine(database.url());
+    const auto prepared = [&] {
+        return mine.run("SHOW SESSION STATUS LIKE 'Com_stmt_prepare'").at(0).at(1).value();
+    };
+    const auto context = mysql::borrow(mine.handle(), {.prepare = true});
+    const auto enqueue = [&] {
+        mine.run("START TRANSACTION");
+        Outbox(*store).enqueue(*context, message);
+        mine.run("COMMIT");
+    };
+    enqueue();
+    const std::string first = prepared();
+    for (int i = 0; i < 3; ++i) enqueue();
+    EXPECT_EQ(prepared(), first);
+    EXPECT_EQ(store->find(Queue::outbox, {}).size(), 4U);
 }
 
 TEST_F(MariadbDriver, AUnitThatFailsLeavesNothingInABorrowedTransaction) {
@@ -230,7 +250,7 @@ TEST_F(MariadbDriver, AfterADeadlockATransactionRefusesToGoOn) {
 TEST_F(MariadbDriver, ADeploymentThatWasCutOffIsResumed) {
     open();
     database.sql(
-        "DELETE FROM postroom_migration WHERE number >= 4; DROP PROCEDURE outbox_choose; "
+        "DELETE FROM postroom_migration WHERE number >= 14; DROP PROCEDURE outbox_lease_bands; "
         "DROP VIEW inbox; INSERT INTO outbox_live (topic, payload) VALUES ('kept', 'p')");
     const auto schema = mysql::open_schema(database.url());
     EXPECT_FALSE(schema->report().up_to_date());
@@ -251,10 +271,10 @@ TEST_F(MariadbDriver, ADeploymentThatWasCutOffBeforeItsLastStepRecordsItsObjects
     schema->deploy();
     EXPECT_TRUE(schema->report().up_to_date());
     database.sql("ALTER TABLE outbox_key_lease ADD COLUMN mine INT");
-    database.sql("DROP PROCEDURE inbox_choose");
+    database.sql("DROP PROCEDURE inbox_lease_bands");
     EXPECT_THAT(schema->report().drift,
-                testing::IsSupersetOf(
-                    {"table outbox_key_lease was changed", "procedure inbox_choose is missing"}));
+                testing::IsSupersetOf({"table outbox_key_lease was changed",
+                                       "procedure inbox_lease_bands is missing"}));
 }
 
 // Goal: a lock that the server could not give is none. Method: the wait for it is ended.

@@ -26,8 +26,8 @@ protected:
     // The choices in the text of the installed procedures, with variables put in.
     std::vector<std::string> choices() {
         std::vector<std::string> out;
-        for (const char* procedure :
-             {"_choose", "_lease_waiting", "_take_back", "_take_born", "_line_up"}) {
+        for (const char* procedure : {"_lease_bands", "_lease_urgent", "_lease_lane",
+                                      "_lease_fresh", "_take_back", "_take_born", "_line_up"}) {
             const std::string body = session_.value(
                 "SELECT ROUTINE_DEFINITION FROM information_schema.ROUTINES WHERE "
                 "ROUTINE_SCHEMA = DATABASE() AND ROUTINE_NAME = '" +
@@ -46,7 +46,7 @@ protected:
                  {R"(\b(in_lease_id|v_from|v_after|in_lane)\b)", "1"},
                  {R"(\bin_to\b)", "100000000"},
                  {R"(\bin_owner\b)", "''"},
-                 {R"(\b(v_room|v_share|in_share|v_passed|in_looks)\b)", "10"}})
+                 {R"(\b(v_room|v_share|in_ceiling|v_passed|in_looks)\b)", "10"}})
             text = std::regex_replace(text, std::regex(name), value);
         return text;
     }
@@ -94,8 +94,8 @@ protected:
     // Rows that one claim of ten reads, by the engine's own count.
     long rows_read(long lease_id) {
         const long before = rows_read_so_far();
-        session_.run("CALL " + table("lease_some") + "(x'00', " + std::to_string(lease_id) +
-                     ", 60000000, 10, 1, @taken)");
+        session_.run("CALL " + table("lease_batch") + "(x'00', " + std::to_string(lease_id) +
+                     ", 60000000, 10, 10, 3, 5, 0, 10, @taken)");
         const long after = rows_read_so_far();
         EXPECT_EQ(session_.value("SELECT COUNT(*) FROM " + table("lease") +
                                  " WHERE lease_id = " + std::to_string(lease_id)),

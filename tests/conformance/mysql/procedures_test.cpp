@@ -2,8 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
 
+#include "base/ulid.hpp"
 #include "conformance/mysql/session.hpp"
 #include "postroom/backend/mysql.hpp"
 #include "postroom/outbox.hpp"
@@ -45,6 +47,45 @@ protected:
     NativeSession session{database.url()};
     std::unique_ptr<Store> store;
 };
+
+// Drivers choose the collation of their sessions: mysql2 for Node takes utf8mb4_unicode_ci.
+TEST_F(MariadbProcedures, TheViewsAreReadInTheCollationOfAnySession) {
+    enqueue();
+    ASSERT_THAT(claim(), SizeIs(1));
+    enqueue();
+    for (const char* const collation :
+         {"utf8mb4_unicode_ci", "utf8mb4_general_ci", "utf8mb4_bin", "latin1_swedish_ci"}) {
+        SCOPED_TRACE(collation);
+        const std::string charset(collation, std::string_view(collation).find('_'));
+        session.run("SET NAMES " + charset + " COLLATE " + collation);
+        const SqlRows rows = session.run(
+            "SELECT status_name, owner_token FROM outbox WHERE topic = 't' ORDER BY seq");
+        ASSERT_THAT(rows, SizeIs(2));
+        EXPECT_EQ(rows[0][0], "InProgress");
+        EXPECT_EQ("'" + rows[0][1].value() + "'", owner);
+        EXPECT_EQ(rows[1][1], std::nullopt);
+        EXPECT_EQ(count(std::string("outbox WHERE status_name = 'InProgress' AND owner_token = ") +
+                        owner),
+                  "1");
+        EXPECT_EQ(count("outbox_status WHERE topic = 't'"), "2");
+        EXPECT_EQ(count("inbox"), "0");
+    }
+}
+
+// Goal: one form of message ids whoever makes them, so that a message is found by its time.
+TEST_F(MariadbProcedures, AndPlainInsertsMakeMessageIdsAsTheLibraryDoes) {
+    enqueue();
+    for (int i = 0; i < 100; ++i)
+        session.run("INSERT INTO outbox_live (topic, payload) VALUES ('t', 'x'), ('t', 'y')");
+    std::set<std::string> ids;
+    for (const Message& stored : store->find(Queue::outbox, {.limit = 1000})) {
+        ids.insert(stored.message_id.str());
+        const std::optional<Instant> made = base::ulid_time(stored.message_id.str());
+        ASSERT_TRUE(made.has_value()) << stored.message_id.str();
+        EXPECT_LE(std::chrono::abs(*made - stored.created_at), std::chrono::seconds{5});
+    }
+    EXPECT_EQ(ids.size(), 201U);
+}
 
 TEST_F(MariadbProcedures, SpeakOfTheSameIdsAsTheLibrary) {
     const std::string id = enqueue();
@@ -153,6 +194,27 @@ TEST_F(MariadbProcedures, AClaimInsideALongerTransactionIsRefusedAndSpoilsNothin
     EXPECT_NE(refusal(std::string("CALL outbox_claim(") + owner + ", 30, 10)"), "");
     session.run("COMMIT");
     EXPECT_THAT(claim(), SizeIs(1));
+}
+
+// Goal: the limit is that of whoever deployed last, above the usual one and below it.
+TEST_F(MariadbProcedures, OBX_096_IBX_118_HoldPayloadsToTheLimitOfTheDeployment) {
+    for (const std::size_t limit : {std::size_t{2} * 1024 * 1024, std::size_t{2048}}) {
+        OpenOptions options;
+        options.limits.max_payload_bytes = limit;
+        mysql::open_schema(database.url(), options)->deploy();
+        const auto text = [](std::size_t bytes) {
+            return "REPEAT('x', " + std::to_string(bytes) + ")";
+        };
+        const auto expect_held = [&](const std::string& call, const std::string& more) {
+            EXPECT_EQ(refusal(call + text(limit) + more), "");
+            EXPECT_THAT(refusal(call + text(limit + 1) + more),
+                        HasSubstr("payload: " + std::to_string(limit + 1) + " bytes, at most " +
+                                  std::to_string(limit) + " allowed (max_payload_bytes)"));
+        };
+        expect_held("CALL outbox_enqueue('t', ", ", NULL, NULL, NULL, NULL, NULL, NULL)");
+        expect_held("CALL inbox_enqueue('t', 's', 'm" + std::to_string(limit) + "', ",
+                    ", NULL, NULL, NULL, NULL, NULL)");
+    }
 }
 
 TEST_F(MariadbProcedures, RefuseWhatTheLibraryRefuses) {

@@ -10,6 +10,7 @@
 #include "postroom/backend/mysql.hpp"
 #include "postroom/inbox.hpp"
 #include "postroom/outbox.hpp"
+#include "queue/hot_path.hpp"
 
 namespace postroom::test::mysql_runs_test {
 namespace {
@@ -80,7 +81,7 @@ TEST_F(MariadbRuns, AreAcknowledgedWithGapsBetweenThem) {
 }
 
 TEST_F(MariadbRuns, AreReceivedAndAcknowledgedAtOnceInTheInbox) {
-    for (const char* const by_row : {"inbox_acknowledge", "inbox_take_in"})
+    for (const char* const by_row : {"inbox_acknowledge", "inbox_take_in_message"})
         database.sql(std::string("DROP PROCEDURE ") + by_row);
     for (const ReceiveResult& result : store->receive(nullptr, received({"d", "b", "a", "c", "e"})))
         EXPECT_EQ(result.previous, std::nullopt);

@@ -1,45 +1,32 @@
-// The laws on PostgreSQL, one database per test: directly, through PgBouncer, and through the SQL
-// functions.
+// The laws on PostgreSQL, one database per test: directly, through PgBouncer, with the rights of a
+// worker and no more, and through the SQL functions.
 #include "postroom/backend/postgres.hpp"
 
 #include <libpq-fe.h>
 
 #include <stdexcept>
-#include <thread>
 
+#include "conformance/borrowed_transaction.hpp"
 #include "conformance/dispatcher_law.hpp"
 #include "conformance/postgres/function_store.hpp"
+#include "conformance/postgres/roles.hpp"
 #include "support/postgres_server.hpp"
 
 namespace postroom::test {
 namespace {
 
-// Somebody's own transaction, rolled back when the test does not commit it.
-class BorrowedTransaction final : public TxContext {
+class OpenSession {
 public:
-    explicit BorrowedTransaction(const std::string& url) : connection_(PQconnectdb(url.c_str())) {
-        PQclear(PQexec(connection_, "BEGIN"));
-        if (PQtransactionStatus(connection_) != PQTRANS_INTRANS)
-            throw std::runtime_error(PQerrorMessage(connection_));
-        context_ = postgres::borrow(connection_);
+    explicit OpenSession(const std::string& url)
+        : connection_(PQconnectdb(url.c_str()), &PQfinish) {
+        PQclear(PQexec(connection_.get(), "BEGIN"));
+        if (PQtransactionStatus(connection_.get()) != PQTRANS_INTRANS)
+            throw std::runtime_error(PQerrorMessage(connection_.get()));
     }
-    ~BorrowedTransaction() override {
-        context_.reset();
-        PQfinish(connection_);
-    }
-    bool in_transaction() const override { return context_->in_transaction(); }
-    SqlRows execute(const SqlStatement& statement) override { return context_->execute(statement); }
-    bool reports_end() const override { return context_->reports_end(); }
-    void after_commit(std::function<void()> callback) override {
-        context_->after_commit(std::move(callback));
-    }
-    void after_rollback(std::function<void()> callback) override {
-        context_->after_rollback(std::move(callback));
-    }
+    std::unique_ptr<TxContext> borrow() { return postgres::borrow(connection_.get()); }
 
 private:
-    PGconn* connection_;
-    std::unique_ptr<TxContext> context_;
+    std::unique_ptr<PGconn, decltype(&PQfinish)> connection_;
 };
 
 // Deploying takes longer than most tests do afterwards, so their databases are copies of one in
@@ -55,14 +42,16 @@ std::string deployed(const OpenOptions& options) {
 class PostgresSandbox : public SqlSandbox {
 public:
     explicit PostgresSandbox(const OpenOptions& options)
-        : database_(PostgresServer(), deployed(options)), options_(options) {
+        : PostgresSandbox(options, deployed(options)) {}
+    // In a copy of the database `original`.
+    PostgresSandbox(const OpenOptions& options, const std::string& original)
+        : database_(PostgresServer(), original), options_(options) {
         store_ = postgres::open_store(database_.url(), options_);
         options_.deploy_schema = false;
     }
 
     Store& store() override { return *store_; }
     std::unique_ptr<Store> reopen() override { return reopen_with(options_); }
-    void pass(Duration duration) override { std::this_thread::sleep_for(duration); }
     SqlRows sql(const std::string& text) override { return database_.psql(text); }
     std::unique_ptr<Store> reopen_with(const OpenOptions& options) override {
         return postgres::open_store(database_.url(), options);
@@ -71,13 +60,20 @@ public:
         return postgres::open_schema(database_.url(), options);
     }
     std::unique_ptr<TxContext> borrowed() override {
-        return std::make_unique<BorrowedTransaction>(database_.url());
+        return std::make_unique<BorrowedTransaction<OpenSession>>(database_.url());
     }
     std::string table(const std::string& schema, const std::string& name) const override {
         return schema + "." + name;
     }
     std::string placeholder(int number) const override { return "$" + std::to_string(number); }
     std::string bytes_type() const override { return "bytea"; }
+    std::string seconds_ago(const std::string& seconds) const override {
+        return "statement_timestamp() - (" + seconds + ") * interval '1 second'";
+    }
+    std::string number_from(std::uint64_t seq) const override {
+        return "SELECT setval('infra.outbox_number', " + std::to_string(seq) + ", false)";
+    }
+    void gather_statistics() override { sql("VACUUM ANALYZE"); }
     std::vector<std::string> objects() override {
         std::vector<std::string> names;
         for (const auto& row : sql("SELECT c.relname FROM pg_class c JOIN pg_namespace n "
@@ -117,6 +113,22 @@ private:
     std::unique_ptr<Store> pooled_;
 };
 
+// Deployed by the migrator; the store works with the rights of a worker.
+class WorkerSandbox final : public PostgresSandbox {
+public:
+    explicit WorkerSandbox(const OpenOptions& options)
+        : PostgresSandbox(options, granted_database(PostgresServer(), options)),
+          worker_(reopen()) {}
+
+    Store& store() override { return *worker_; }
+    std::unique_ptr<Store> reopen_with(const OpenOptions& options) override {
+        return postgres::open_store(url_as(database().url(), "postroom_worker"), options);
+    }
+
+private:
+    std::unique_ptr<Store> worker_;
+};
+
 class FunctionSandbox final : public PostgresSandbox {
 public:
     explicit FunctionSandbox(const OpenOptions& options)
@@ -139,6 +151,9 @@ POSTROOM_STORE_LAWS(backend<PostgresSandbox>("Postgres"));
 POSTROOM_DISPATCHER_LAWS(backend<PostgresSandbox>("Postgres"));
 POSTROOM_LAW(DoorbellPerQueueLaw, both_queues_of(backend<PostgresSandbox>("Postgres")));
 POSTROOM_SQL_LAWS(backend<PostgresSandbox>("Postgres"));
+POSTROOM_LAW(PlainKeyLaw, outbox_of(backend<PostgresSandbox>("Postgres")));
+POSTROOM_LAW(UpkeepLaw, both_queues_of(backend<PostgresSandbox>("Postgres")));
+POSTROOM_LAW(RowLockLaw, outbox_of(backend<PostgresSandbox>("Postgres")));
 
 }  // namespace
 
@@ -148,6 +163,12 @@ POSTROOM_WORK_LAWS(backend<PooledSandbox>("PgBouncer"));
 POSTROOM_DISPATCHER_LAWS(backend<PooledSandbox>("PgBouncer"));
 }  // namespace
 }  // namespace pgbouncer
+
+namespace worker_role {
+namespace {
+POSTROOM_WORK_LAWS(backend<WorkerSandbox>("PostgresWorker"));
+}  // namespace
+}  // namespace worker_role
 
 namespace functions {
 namespace {

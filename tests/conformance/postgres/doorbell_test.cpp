@@ -29,6 +29,15 @@ Duration since(steady_clock::time_point start) {
     return std::chrono::duration_cast<Duration>(steady_clock::now() - start);
 }
 
+void expect_stop_ends_wait(Doorbell& bell) {
+    std::jthread waiter([&](const std::stop_token& stop) { EXPECT_FALSE(bell.wait(1h, stop)); });
+    std::this_thread::sleep_for(50ms);
+    const auto start = steady_clock::now();
+    waiter.request_stop();
+    waiter.join();
+    EXPECT_LT(since(start), at_once);
+}
+
 // A port on which connections are taken and nothing is ever said, or none is taken at all.
 class SilentServer {
 public:
@@ -189,12 +198,7 @@ TEST_F(PostgresDoorbell, ThroughAPoolerOneRingsButDoesNotListen) {
 TEST_F(PostgresDoorbell, AStopEndsTheWaitThroughAPooler) {
     const auto pooled = postgres::open_store(database.via_pgbouncer_url(), {.pooled = true});
     const auto bell = pooled->doorbell(Queue::outbox);
-    std::jthread waiter([&](const std::stop_token& stop) { EXPECT_FALSE(bell->wait(1h, stop)); });
-    std::this_thread::sleep_for(50ms);
-    const auto start = steady_clock::now();
-    waiter.request_stop();
-    waiter.join();
-    EXPECT_LT(since(start), at_once);
+    expect_stop_ends_wait(*bell);
 }
 
 TEST(PostgresDoorbellWithoutServer, RingsAreQuickWhereNobodyListensOnThePort) {
@@ -247,12 +251,7 @@ TEST(PostgresDoorbellWithoutServer, AStopEndsTheWaitForASilentServer) {
     const SilentServer server(true);
     const auto store = postgres::open_store(server.url(), {});
     const auto bell = store->doorbell(Queue::outbox);
-    std::jthread waiter([&](const std::stop_token& stop) { EXPECT_FALSE(bell->wait(1h, stop)); });
-    std::this_thread::sleep_for(50ms);
-    const auto start = steady_clock::now();
-    waiter.request_stop();
-    waiter.join();
-    EXPECT_LT(since(start), at_once);
+    expect_stop_ends_wait(*bell);
 }
 
 TEST(PostgresDoorbellChannel, IsAnIdentifierAndDiffersByName) {

@@ -28,6 +28,11 @@ SqlValue blob_or_null(const std::optional<std::string>& bytes) {
     return SqlValue{Blob{*bytes}};
 }
 
+SqlValue count_or_null(const std::optional<std::uint32_t>& count) {
+    if (!count) return {};
+    return SqlValue{static_cast<std::int64_t>(*count)};
+}
+
 SqlValue json_or_null(const Headers& headers) {
     return headers.empty() ? SqlValue{} : SqlValue{base::to_json(headers)};
 }
@@ -53,9 +58,8 @@ struct Before {
     std::optional<std::string> hash;  // in hex
 };
 
-// The message as it stands; from here on nobody else who uses FunctionStore changes it.
-Before lock_and_look(TxContext& tx, const InboxKey& key) {
-    tx.execute({.sql = "SELECT pg_advisory_xact_lock(4711)", .params = {}});
+// The message as it stands at this moment; others may change it before the function is called.
+Before look(TxContext& tx, const InboxKey& key) {
     const SqlRows rows = tx.execute({.sql = "SELECT state, encode(hash, 'hex') FROM infra.inbox "
                                             "WHERE source = $1::text AND message_id = $2::text",
                                      .params = {key.source, key.message_id}});
@@ -84,13 +88,12 @@ EnqueueResult enqueue_one(TxContext& tx, const NewMessage& m) {
              "$7::text, $8::jsonb, $9::text, $10::text, $11::integer, $12::integer, {}, {}, "
              "$15::text, $16::text)",
              time_of(4), time_of(13), time_of(14)),
-         .params = {
-             m.topic.str(), Blob{*m.payload}, or_null(m.correlation_id), micros(m.due_time),
-             or_null(m.tenant_id), or_null(m.idempotency_key), or_null(m.ordering_key),
-             json_or_null(m.headers), m.content_type, id, static_cast<std::int64_t>(m.priority),
-             m.max_attempts ? SqlValue{static_cast<std::int64_t>(*m.max_attempts)} : SqlValue{},
-             micros(m.expires_at), micros(m.occurred_at), m.aggregate_type.str(),
-             or_null(m.aggregate_id)}});
+         .params = {m.topic.str(), Blob{*m.payload}, or_null(m.correlation_id), micros(m.due_time),
+                    or_null(m.tenant_id), or_null(m.idempotency_key), or_null(m.ordering_key),
+                    json_or_null(m.headers), m.content_type, id,
+                    static_cast<std::int64_t>(m.priority), count_or_null(m.max_attempts),
+                    micros(m.expires_at), micros(m.occurred_at), m.aggregate_type.str(),
+                    or_null(m.aggregate_id)}});
     const WorkItemId item = item_of(rows.at(0).at(0));
     const std::string stored =
         tx.execute({.sql = "SELECT message_id FROM infra.outbox WHERE seq = $1::bigint",
@@ -101,30 +104,26 @@ EnqueueResult enqueue_one(TxContext& tx, const NewMessage& m) {
     return {.id = item, .message_id = MessageId(stored), .already_existed = known || stored != id};
 }
 
-ReceiveResult receive_one(TxContext& tx, const ReceivedMessage& m) {
-    const Before before = lock_and_look(tx, m.key());
+ReceiveResult receive_one(TxContext& tx, const ReceivedMessage& m, bool revive) {
+    const Before before = look(tx, m.key());
     const SqlRows rows = tx.execute(
         {.sql = fmt::format("SELECT infra.inbox_enqueue($1::text, $2::text, $3::text, $4::bytea, "
-                            "$5::bytea, {}, $7::text, $8::jsonb, $9::text)",
-                            time_of(6)),
+                            "$5::bytea, {}, $7::text, $8::jsonb, $9::text, $10::integer, "
+                            "$11::integer, {}, $13::boolean)",
+                            time_of(6), time_of(12)),
          .params = {m.topic.str(), m.source, m.message_id, Blob{*m.payload}, blob_or_null(m.hash),
                     micros(m.due_time), m.content_type, json_or_null(m.headers),
-                    or_null(m.ordering_key)}});
+                    or_null(m.ordering_key), static_cast<std::int64_t>(m.priority),
+                    count_or_null(m.max_attempts), micros(m.expires_at),
+                    std::string(revive ? "true" : "false")}});
+    // Others may have been faster than the look: only the first arrival has not been seen before.
+    const bool first =
+        is_true(tx.execute({.sql = "SELECT first_seen = last_seen FROM infra.inbox "
+                                   "WHERE source = $1::text AND message_id = $2::text",
+                            .params = {m.source, m.message_id}}));
     return {.id = item_of(rows.at(0).at(0)),
-            .previous = before.state,
+            .previous = first ? std::nullopt : std::optional(before.state.value_or(State::ready)),
             .hash_mismatch = mismatch(before, m.hash)};
-}
-
-// The functions know the default limit only.
-constexpr std::size_t payload_bytes_of_the_functions = 1024 * 1024;
-
-bool has_function(const NewMessage& m) {
-    return m.payload->size() <= payload_bytes_of_the_functions;
-}
-
-bool has_function(const ReceivedMessage& m) {
-    return m.payload->size() <= payload_bytes_of_the_functions && m.priority == 0 &&
-           !m.max_attempts && !m.expires_at;
 }
 
 // Whether a function does exactly this.
@@ -158,7 +157,9 @@ Settled settle_one(TxContext& tx, Queue queue, const Settlement& s) {
         case Outcome::ack:
             return call("ack", "", {}) ? Settled::done : Settled::lost;
         case Outcome::fail:
-            return call("fail", ", $3::text, $4::boolean", {or_null(s.error), frees_key})
+            // An inbox wants to be told (IBX-067), if only that there is no error.
+            return call("fail", ", $3::text, $4::boolean",
+                        {queue == Queue::inbox ? SqlValue{s.error} : or_null(s.error), frees_key})
                        ? Settled::dead
                        : Settled::lost;
         default:
@@ -201,10 +202,7 @@ auto FunctionStore::run_in(TxContext* tx, const Act& act) {
 std::vector<EnqueueResult> FunctionStore::enqueue(TxContext* tx,
                                                   std::span<const NewMessage> messages,
                                                   const BornLease* born) {
-    if (born != nullptr || messages.empty() ||
-        !std::all_of(messages.begin(), messages.end(),
-                     [](const NewMessage& m) { return has_function(m); }))
-        return inner().enqueue(tx, messages, born);
+    if (born != nullptr || messages.empty()) return inner().enqueue(tx, messages, born);
     return run_in(tx, [&](TxContext& in) {
         // Keys in sorted order, as the library writes them: batches never wait for each other in a
         // circle.
@@ -227,12 +225,10 @@ std::vector<EnqueueResult> FunctionStore::enqueue(TxContext* tx,
 std::vector<ReceiveResult> FunctionStore::receive(TxContext* tx,
                                                   std::span<const ReceivedMessage> messages,
                                                   bool revive) {
-    if (revive || !std::all_of(messages.begin(), messages.end(),
-                               [](const ReceivedMessage& m) { return has_function(m); }))
-        return inner().receive(tx, messages, revive);
     return run_in(tx, [&](TxContext& in) {
         std::vector<ReceiveResult> results;
-        for (const ReceivedMessage& message : messages) results.push_back(receive_one(in, message));
+        for (const ReceivedMessage& message : messages)
+            results.push_back(receive_one(in, message, revive));
         return results;
     });
 }
@@ -240,20 +236,21 @@ std::vector<ReceiveResult> FunctionStore::receive(TxContext* tx,
 SeenResult FunctionStore::see(TxContext* tx, const InboxKey& key,
                               const std::optional<std::string>& hash) {
     return run_in(tx, [&](TxContext& in) {
-        const Before before = lock_and_look(in, key);
+        const Before before = look(in, key);
         const bool done = is_true(in.execute(
             {.sql = "SELECT infra.inbox_already_processed($1::text, $2::text, $3::bytea)",
              .params = {key.message_id, key.source, blob_or_null(hash)}}));
-        if (done != (before.state == State::done))
+        if (before.state == State::done && !done)
             throw std::logic_error("already_processed does not say what the table says");
-        return SeenResult{.previous = before.state, .hash_mismatch = mismatch(before, hash)};
+        return SeenResult{.previous = done ? State::done : before.state,
+                          .hash_mismatch = mismatch(before, hash)};
     });
 }
 
 std::optional<State> FunctionStore::mark(TxContext* tx, const InboxKey& key, State state,
                                          const std::string& error) {
     return run_in(tx, [&](TxContext& in) {
-        const Before before = lock_and_look(in, key);
+        const Before before = look(in, key);
         SqlStatement call{.sql = "SELECT infra.inbox_mark_processing($1::text, $2::text)",
                           .params = {key.message_id, key.source}};
         if (state == State::done)
@@ -262,9 +259,8 @@ std::optional<State> FunctionStore::mark(TxContext* tx, const InboxKey& key, Sta
             call.sql = "SELECT infra.inbox_mark_dead($1::text, $2::text, $3::text)";
             call.params.push_back(or_null(error));
         }
-        if (is_true(in.execute(call)) != before.state.has_value())
-            throw std::logic_error("mark does not say whether the message is there");
-        return before.state;
+        if (!is_true(in.execute(call))) return std::optional<State>{};
+        return std::optional<State>{before.state.value_or(State::seen)};
     });
 }
 

@@ -1,14 +1,15 @@
 // FunctionStore: the store as a program in another language would use it, through the SQL functions
 // infra.outbox_* and infra.inbox_*.
 //
-// What the functions do not offer (born leases, policies of the caller, priorities of received
-// messages, looking around) goes to the library's own store. What they do not tell (the state
-// before, whether a key existed) is read beside them, under a lock of our own so that it is right.
+// What the functions do not offer (born leases, policies of the caller, looking around) goes to the
+// library's own store. What they do not tell (the state before, whether a key existed) is read
+// beside them, and may be out of date when others are at work.
 #pragma once
 
 #include <string>
 
 #include "conformance/forwarding_store.hpp"
+#include "queue/hot_path.hpp"
 
 namespace postroom::test {
 

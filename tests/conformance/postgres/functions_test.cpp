@@ -2,8 +2,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
+#include "base/ulid.hpp"
 #include "conformance/postgres/session.hpp"
 #include "postroom/backend/postgres.hpp"
+#include "postroom/outbox.hpp"
+#include "queue/claim_passes.hpp"
 
 namespace postroom::test {
 namespace {
@@ -33,6 +38,27 @@ protected:
     Session session;
 };
 
+// Goal: a batch is shared by one rule, whether the library or the function works out the numbers.
+TEST_F(Functions, ShareABatchAsTheLibraryDoes) {
+    for (const std::uint32_t batch : {1U, 2U, 3U, 7U, 8U, 100U}) {
+        for (std::uint64_t number = 0; number < 40; ++number) {
+            const ClaimPasses wanted = claim_passes(batch, number);
+            const SqlRows rows =
+                session.run("SELECT * FROM infra.outbox_claim_passes(" + std::to_string(batch) +
+                            ", " + std::to_string(number) + ")");
+            const auto column = [&](std::size_t i) {
+                return static_cast<std::uint32_t>(std::stoul(rows.at(0).at(i).value_or("")));
+            };
+            const ClaimPasses got{.urgent = column(0),
+                                  .keyed = column(1),
+                                  .due = column(2),
+                                  .low = column(3),
+                                  .keyed_again = column(4)};
+            EXPECT_EQ(got, wanted) << batch << " by claim " << number;
+        }
+    }
+}
+
 TEST_F(Functions, RefuseWhatTheLibraryRefuses) {
     const std::string claim = std::string("infra.outbox_claim(") + owner;
     const std::vector<std::pair<std::string, std::string>> cases{
@@ -45,6 +71,9 @@ TEST_F(Functions, RefuseWhatTheLibraryRefuses) {
          "payload: 1048577 bytes, at most 1048576 allowed"},
         {"infra.outbox_enqueue('t', 'x'::text, headers => '[1]')",
          "headers: must be a JSON object"},
+        {"infra.inbox_enqueue('t', 's', 'm', 'x'::text, headers => jsonb_build_object('h', "
+         "repeat('x', 65536)))",
+         "headers: 65545 bytes, at most 65536 allowed"},
         {"infra.outbox_enqueue('t', 'x'::text, max_attempts => 0)",
          "max_attempts: 0, at least 1 required"},
         {"infra.outbox_enqueue('t', 'x'::text, message_id => repeat('x', 37))",
@@ -66,6 +95,46 @@ TEST_F(Functions, RefuseWhatTheLibraryRefuses) {
     };
     for (const auto& [call, words] : cases)
         EXPECT_THAT(refusal(call), testing::HasSubstr(words)) << call;
+}
+
+// Goal: the limit is that of whoever deployed last, above the usual one and below it.
+TEST_F(Functions, OBX_096_IBX_118_HoldPayloadsToTheLimitOfTheDeployment) {
+    for (const std::size_t limit : {std::size_t{2} * 1024 * 1024, std::size_t{2048}}) {
+        OpenOptions options;
+        options.limits.max_payload_bytes = limit;
+        postgres::open_schema(database.url(), options)->deploy();
+        const auto text = [](std::size_t bytes) {
+            return "repeat('x', " + std::to_string(bytes) + "))";
+        };
+        for (const std::string& call :
+             {std::string("infra.outbox_enqueue('t', "),
+              "infra.inbox_enqueue('t', 's', 'm" + std::to_string(limit) + "', "}) {
+            EXPECT_EQ(refusal(call + text(limit)), "accepted");
+            EXPECT_THAT(
+                refusal(call + text(limit + 1)),
+                testing::HasSubstr("payload: " + std::to_string(limit + 1) + " bytes, at most " +
+                                   std::to_string(limit) + " allowed (max_payload_bytes)"));
+        }
+    }
+}
+
+// Goal: one form of message ids whoever makes them, so that a message is found by its time.
+TEST_F(Functions, AndPlainInsertsMakeMessageIdsAsTheLibraryDoes) {
+    session.run("SELECT infra.outbox_enqueue('t', 'x'::text)");
+    session.run(
+        "INSERT INTO infra.outbox_live (topic, payload) SELECT 't', 'x' FROM generate_series(1, "
+        "500)");
+    session.run(
+        "INSERT INTO infra.outbox_waiting (topic, payload, available_at) VALUES ('t', 'x', "
+        "now())");
+    std::set<std::string> ids;
+    for (const Message& stored : store->find(Queue::outbox, {.limit = 1000})) {
+        ids.insert(stored.message_id.str());
+        const std::optional<Instant> made = base::ulid_time(stored.message_id.str());
+        ASSERT_TRUE(made.has_value()) << stored.message_id.str();
+        EXPECT_LE(std::chrono::abs(*made - stored.created_at), std::chrono::seconds{5});
+    }
+    EXPECT_EQ(ids.size(), 502U);
 }
 
 TEST_F(Functions, IdsAreThoseOfTheLibrary) {
@@ -164,26 +233,51 @@ TEST_F(Functions, AckSurvivesAHistoryThatCannotBeKept) {
     EXPECT_EQ(session.value("SELECT count(*) FROM infra.outbox_live"), "0");
 }
 
+// A day of history of long ago with `messages` in it.
+void make_old_day(Session& session, const std::string& day, const std::string& messages) {
+    session.run("CREATE TABLE infra.outbox_done_p" + day +
+                " PARTITION OF infra.outbox_done FOR VALUES FROM ('" + day + " 00:00+00') TO ('" +
+                day + " 24:00+00')");
+    session.run(
+        "INSERT INTO infra.outbox_done (seq, nonce, created_at, processed_at, available_at, "
+        "priority, retry_count, lost_count, message_id, topic, tenant_id, aggregate_type, "
+        "content_type, payload) SELECT g, g, day, day, day, 0, 0, 0, 'm', 't', '', '', '', '' FROM "
+        "generate_series(1, " +
+        messages + ") g, CAST('" + day + " 12:00+00' AS timestamptz) day");
+}
+
 TEST_F(Functions, HistoryGoesIntoPartitionsThatThePurgeDropsWhole) {
     EXPECT_EQ(
         session.value(
             "SELECT count(*) FROM pg_inherits WHERE inhparent = 'infra.outbox_done'::regclass"),
         "9");
-    session.run(
-        "CREATE TABLE infra.outbox_done_p20200101 PARTITION OF infra.outbox_done "
-        "FOR VALUES FROM ('2020-01-01 00:00+00') TO ('2020-01-02 00:00+00')");
-    session.run(
-        "INSERT INTO infra.outbox_done (seq, nonce, created_at, processed_at, available_at, "
-        "priority, retry_count, "
-        "lost_count, message_id, topic, tenant_id, aggregate_type, content_type, payload) SELECT "
-        "g, g, "
-        "'2020-01-01 12:00+00', '2020-01-01 12:00+00', '2020-01-01 12:00+00', 0, 0, 0, 'm', 't', "
-        "'', '', '', '' "
-        "FROM generate_series(1, 50) g");
+    make_old_day(session, "20200101", "50");
     const PurgeResult result =
         store->purge(Queue::outbox, {.older_than = std::chrono::hours{24}, .batch = 1000});
     EXPECT_EQ(result.purged, 50U);
     EXPECT_EQ(session.value("SELECT to_regclass('infra.outbox_done_p20200101') IS NULL"), "t");
+}
+
+TEST_F(Functions, APurgeGoesOnUntilNoOldDayIsLeft) {
+    make_old_day(session, "20200101", "5");
+    make_old_day(session, "20200102", "0");
+    make_old_day(session, "20200103", "7");
+    EXPECT_EQ(Outbox(*store).purge(std::chrono::hours{24}, 1000), 12U);
+    make_old_day(session, "20200102", "0");
+    make_old_day(session, "20200103", "7");
+    EXPECT_EQ(session.value("SELECT infra.outbox_purge(interval '1 day')"), "7");
+}
+
+// As on the first purge after midnight, when a day ahead is missing.
+TEST_F(Functions, APurgeThatMakesTheDaysAheadPurgesToo) {
+    const std::string last = session.value(
+        "SELECT 'infra.outbox_done_p' || to_char((now() AT TIME ZONE 'UTC')::date + 7, "
+        "'YYYYMMDD')");
+    session.run("DROP TABLE " + last);
+    make_old_day(session, "20200101", "50");
+    EXPECT_EQ(session.value("SELECT infra.outbox_purge(interval '1 day')"), "50");
+    EXPECT_EQ(session.value("SELECT infra.outbox_purge(interval '1 day')"), "0");
+    EXPECT_EQ(session.value("SELECT to_regclass('" + last + "') IS NOT NULL"), "t");
 }
 
 }  // namespace

@@ -54,6 +54,38 @@ protected:
     PostgresDatabase database;
 };
 
+// Goal: a transaction that was ended on the native handle is not taken for the one that followed.
+TEST_F(PostgresTransactions, OneThatWasChainedToAnotherByHandIsNotCommitted) {
+    const auto store = open(database.url());
+    for (const char* const end : {"ROLLBACK AND CHAIN", "COMMIT AND CHAIN"}) {
+        const auto tx = store->begin();
+        PGconn* const handle = postgres::handle(*tx);
+        PQclear(PQexec(handle, "INSERT INTO t VALUES (1, 1) ON CONFLICT DO NOTHING"));
+        PQclear(PQexec(handle, end));
+        PQclear(PQexec(handle, "INSERT INTO t VALUES (2, 2)"));
+        try {
+            tx->commit();
+            ADD_FAILURE() << end << " was not noticed";
+        } catch (const Error& error) {
+            EXPECT_EQ(error.kind(), ErrorKind::misuse) << end;
+        }
+    }
+    EXPECT_EQ(database.psql("SELECT id FROM t"), (SqlRows{{"1"}}));
+}
+
+TEST_F(PostgresTransactions, SavepointsAndSettingsByHandDoNotEndOne) {
+    const auto store = open(database.url());
+    const auto tx = store->begin();
+    tx->execute({"SAVEPOINT a", {}});
+    PGconn* const handle = postgres::handle(*tx);
+    for (const char* const statement :
+         {"INSERT INTO t VALUES (1, 1)", "ROLLBACK TO SAVEPOINT a", "SET timezone = 'Asia/Tokyo'",
+          "RESET ALL", "INSERT INTO t VALUES (2, 2)"})
+        PQclear(PQexec(handle, statement));
+    tx->commit();
+    EXPECT_EQ(database.psql("SELECT id FROM t"), (SqlRows{{"2"}}));
+}
+
 TEST_F(PostgresTransactions, AnEmptyOneMayEndEitherWay) {
     const auto store = open(database.url());
     for (int i = 0; i < 2; ++i) {

@@ -143,7 +143,7 @@ TEST_F(PostgresPost, AnOutboxNeedNotOutliveTheTransactionItPostedIn) {
         int count = 0;
     } heard;
     const auto tx = store->begin();
-    Outbox(*store, {.observer = &heard}).post(*tx, good);
+    Outbox(*store, {.queue = {.observer = &heard}}).post(*tx, good);
     tx->commit();
     EXPECT_EQ(heard.count, 1);
 }

@@ -11,7 +11,7 @@
 #include "conformance/postgres/session.hpp"
 #include "postroom/backend/postgres.hpp"
 #include "postroom/error.hpp"
-#include "support/private_postgres.hpp"
+#include "queue/hot_path.hpp"
 #include "support/wait_until.hpp"
 
 namespace postroom::test::storage_rules {
@@ -20,7 +20,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr const char* claim_lock =
-    "SELECT pg_advisory_xact_lock(hashtextextended('postroom claim infra.outbox', 0))";
+    "LOCK TABLE infra.outbox_claim_gate IN SHARE UPDATE EXCLUSIVE MODE";
 constexpr const char* owner = "'00000000-0000-4000-8000-00000000000a'";
 
 NewMessage message(const std::string& payload = "{}") {
@@ -70,6 +70,27 @@ protected:
         return ids;
     }
 
+    // Claims that find nothing move it up, while others commit.
+    bool floor_rises_above(int number) {
+        return wait_until(
+            [&] {
+                EXPECT_TRUE(claim().empty());
+                return database.psql("SELECT last_value > " + std::to_string(number) +
+                                     " FROM infra.outbox_floor") == SqlRows{{"t"}};
+            },
+            30s, 20ms);
+    }
+
+    bool somebody_waits_for(const std::string& event) {
+        return wait_until(
+            [&] {
+                return database.psql("SELECT count(*) FROM pg_stat_activity WHERE wait_event = '" +
+                                     event + "' AND datname = current_database()") ==
+                       SqlRows{{"1"}};
+            },
+            30s);
+    }
+
     PostgresDatabase database;
     std::unique_ptr<Store> store = postgres::open_store(database.url(), {.deploy_schema = true});
 };
@@ -114,6 +135,32 @@ TEST_F(StorageRule, AnAckThatWaitsForATakeOverLoses) {
     EXPECT_EQ(claim().size(), 1U);
 }
 
+// A worker that is told its lease stands would go on, or even begin, while another gets the
+// message.
+TEST_F(StorageRule, ALeaseThatIsBeingTakenOverIsNotProlonged) {
+    put(2);
+    const auto standing = claim(1);
+    const auto over = claim(1, 1ms);
+    std::this_thread::sleep_for(20ms);
+    Session reaper(database.url());
+    reaper.run("BEGIN");
+    EXPECT_EQ(reaper.value("SELECT infra.outbox_do_reap(10)"), "1");
+    const std::vector<Lease> leases{*over.at(0).lease, *standing.at(0).lease};
+    EXPECT_EQ(store->extend(Queue::outbox, leases, 5min), (std::vector{false, true}));
+    reaper.run("COMMIT");
+    EXPECT_EQ(claim().size(), 1U);
+}
+
+TEST_F(StorageRule, AMessageBornLeasedThatIsBeingAckedIsNotLost) {
+    const BornLease born{.owner = OwnerToken::generate(), .lease_id = LeaseId(76), .lease = 5min};
+    const Lease lease{.id = put(1, &born)[0], .lease_id = born.lease_id, .owner = born.owner};
+    const auto tx = store->begin();
+    const std::vector<Settlement> settlement{{.lease = lease}};
+    EXPECT_EQ(store->settle(tx.get(), Queue::outbox, settlement), std::vector{Settled::done});
+    EXPECT_EQ(store->extend(Queue::outbox, std::vector{lease}, 5min), std::vector{true});
+    tx->commit();
+}
+
 TEST_F(StorageRule, ATakeOverPassesByWhatIsBeingAcked) {
     put(1);
     const auto claimed = claim(1, 1ms);
@@ -134,13 +181,7 @@ TEST_F(StorageRule, AClaimSeesWhatWasCommittedWhileItWaitedForTheLock) {
     Session holder(database.url());
     holder.run(std::string("BEGIN; ") + claim_lock);
     auto waiting = std::async(std::launch::async, [&] { return claim(); });
-    ASSERT_TRUE(wait_until(
-        [&] {
-            return database.psql(
-                       "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'advisory' AND "
-                       "datname = current_database()") == SqlRows{{"1"}};
-        },
-        20s));
+    ASSERT_TRUE(somebody_waits_for("relation"));
     holder.run(
         std::string("INSERT INTO infra.outbox_lease SELECT seq, 1, now() + interval '1 hour', ") +
         owner +
@@ -222,15 +263,10 @@ TEST_F(StorageRule, AClaimerThatStopsReadingDoesNotStopOthers) {
             1);
         ASSERT_EQ(PQpipelineSync(connection), 1);
     };
-    send(std::string("SELECT infra.outbox_do_claim(") + owner + ", 5, 60000000, 40, 0, true)");
+    send(std::string("SELECT infra.outbox_do_claim(") + owner +
+         ", 5, 60000000, 40, 40, 10, 20, 0, 0, true)");
     send("SELECT payload FROM infra.outbox_do_read(5)");
-    ASSERT_TRUE(wait_until(
-        [&] {
-            return database.psql(
-                       "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'ClientWrite' AND "
-                       "datname = current_database()") == SqlRows{{"1"}};
-        },
-        30s));
+    ASSERT_TRUE(somebody_waits_for("ClientWrite"));
     auto other = std::async(std::launch::async, [&] { return claim(); });
     ASSERT_EQ(other.wait_for(20s), std::future_status::ready);
     EXPECT_EQ(other.get().size(), 1U);
@@ -297,7 +333,7 @@ TEST_F(StorageRule, MessagesOfARolledBackClaimAreClaimedAgain) {
     put(500);
     Session worker(database.url());
     worker.run(std::string("BEGIN; SELECT infra.outbox_do_claim(") + owner +
-               ", 5, 60000000, 500, 0, false)");
+               ", 5, 60000000, 500, 500, 125, 250, 0, 0, false)");
     worker.run("ROLLBACK");
     EXPECT_GT(std::stoll(worker.value("SELECT last_value FROM infra.outbox_mark")), 400);
     EXPECT_EQ(claim_all(500).size(), 500U);
@@ -423,13 +459,7 @@ TEST_F(StorageRule, ARowBelowTheFloorIsFoundByAFullLook) {
     ack(claim(500));
     const std::string far_off = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint + 500000";
     database.psql("SELECT setval('infra.outbox_full_look_at', " + far_off + ")");
-    ASSERT_TRUE(wait_until(
-        [&] {
-            EXPECT_TRUE(claim().empty());
-            return database.psql("SELECT last_value > 400 FROM infra.outbox_floor") ==
-                   SqlRows{{"t"}};
-        },
-        30s, 20ms));
+    ASSERT_TRUE(floor_rises_above(400));
     database.psql("INSERT INTO infra.outbox_live (seq, topic, payload) VALUES (3, 'late', '')");
     for (int i = 0; i < 10; ++i) {
         EXPECT_TRUE(claim().empty());
@@ -443,13 +473,7 @@ TEST_F(StorageRule, ARowBelowTheFloorIsFoundByAFullLook) {
 TEST_F(StorageRule, ARowBelowTheFloorIsFoundBesideAnOldTransaction) {
     put(500);
     ack(claim(500));
-    ASSERT_TRUE(wait_until(
-        [&] {
-            EXPECT_TRUE(claim().empty());
-            return database.psql("SELECT last_value > 400 FROM infra.outbox_floor") ==
-                   SqlRows{{"t"}};
-        },
-        30s, 20ms));
+    ASSERT_TRUE(floor_rises_above(400));
     Session old(database.url());
     old.run("BEGIN; SELECT pg_current_xact_id()");
     database.psql(std::string("INSERT INTO infra.outbox_lease (seq, lease_id, locked_until, owner) "
@@ -560,58 +584,6 @@ TEST_F(StorageRule, AReusedNumberDoesNotSettleAnotherMessage) {
     database.psql("UPDATE infra.outbox_live SET nonce = nonce + 1");
     EXPECT_EQ(ack(claimed), std::vector{Settled::lost});
     EXPECT_EQ(database.psql("SELECT count(*) FROM infra.outbox_live"), (SqlRows{{"1"}}));
-}
-
-TEST(StorageRuleCrash, LeasesAndMarksAreForgottenTogether) {
-    PrivatePostgres postgres;
-    const PostgresDatabase database(postgres.server());
-    const auto store = postgres::open_store(database.url(), {.deploy_schema = true});
-    std::vector<NewMessage> messages;
-    for (int i = 0; i < 300; ++i) messages.push_back(message());
-    store->enqueue(nullptr, messages);
-    const ClaimRequest all{.owner = OwnerToken::generate(), .lease = 5min, .batch = 1000};
-    const auto before = store->claim(Queue::outbox, all);
-    ASSERT_EQ(before.size(), 300U);
-    std::vector<Settlement> half;
-    for (std::size_t i = 0; i < 150; ++i) half.push_back({.lease = *before[i].lease});
-    store->settle(nullptr, Queue::outbox, half);
-
-    postgres.crash_restart();
-    const auto after = store->claim(Queue::outbox, all);
-    EXPECT_EQ(after.size(), 150U);
-    std::vector<Settlement> stale;
-    for (std::size_t i = 150; i < 300; ++i) stale.push_back({.lease = *before[i].lease});
-    const auto results = store->settle(nullptr, Queue::outbox, stale);
-    EXPECT_EQ(std::count(results.begin(), results.end(), Settled::lost), 150);
-}
-
-// The handler that held it may still be at work.
-TEST(StorageRuleCrash, AfterLostLeasesAnOrderingKeyRestsForTheLongestLease) {
-    PrivatePostgres postgres;
-    const PostgresDatabase database(postgres.server());
-    const auto store = postgres::open_store(database.url(), {.deploy_schema = true});
-    NewMessage first = message();
-    first.ordering_key = "k";
-    const std::vector<NewMessage> messages{first, first, message()};
-    store->enqueue(nullptr, messages);
-    const ClaimRequest all{.owner = OwnerToken::generate(), .lease = 4s, .batch = 10};
-    ASSERT_EQ(store->claim(Queue::outbox, all).size(), 2U);
-
-    postgres.crash_restart();
-    const ClaimRequest hasty{.owner = OwnerToken::generate(), .lease = 1ms, .batch = 10};
-    const auto lost_at = std::chrono::steady_clock::now();
-    const auto unordered = store->claim(Queue::outbox, hasty);
-    ASSERT_EQ(unordered.size(), 1U);
-    EXPECT_EQ(unordered[0].ordering_key, "");
-    std::vector<Message> ordered;
-    while (ordered.empty() && std::chrono::steady_clock::now() < lost_at + 60s) {
-        std::this_thread::sleep_for(20ms);
-        ordered = store->claim(Queue::outbox, all);
-        std::erase_if(ordered, [](const Message& m) { return m.ordering_key.empty(); });
-    }
-    EXPECT_GE(std::chrono::steady_clock::now() - lost_at, 4s);
-    ASSERT_EQ(ordered.size(), 1U);
-    EXPECT_EQ(ordered[0].ordering_key, "k");
 }
 
 }  // namespace

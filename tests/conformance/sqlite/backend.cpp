@@ -4,8 +4,8 @@
 #include <sqlite3.h>
 
 #include <stdexcept>
-#include <thread>
 
+#include "conformance/borrowed_transaction.hpp"
 #include "conformance/dispatcher_law.hpp"
 #include "support/temp_dir.hpp"
 
@@ -47,26 +47,15 @@ private:
     sqlite3* handle_ = nullptr;
 };
 
-// Somebody's own transaction, rolled back when the test does not commit it.
-class BorrowedTransaction final : public TxContext {
+class OpenSession {
 public:
-    explicit BorrowedTransaction(const std::string& path)
-        : database_(path), context_(sqlite::borrow(database_.handle())) {
+    explicit OpenSession(const std::string& path) : database_(path) {
         database_.run("BEGIN IMMEDIATE");
     }
-    bool in_transaction() const override { return context_->in_transaction(); }
-    SqlRows execute(const SqlStatement& statement) override { return context_->execute(statement); }
-    bool reports_end() const override { return context_->reports_end(); }
-    void after_commit(std::function<void()> callback) override {
-        context_->after_commit(std::move(callback));
-    }
-    void after_rollback(std::function<void()> callback) override {
-        context_->after_rollback(std::move(callback));
-    }
+    std::unique_ptr<TxContext> borrow() { return sqlite::borrow(database_.handle()); }
 
 private:
     Database database_;
-    std::unique_ptr<TxContext> context_;
 };
 
 class SqliteSandbox final : public SqlSandbox {
@@ -79,7 +68,6 @@ public:
 
     Store& store() override { return *store_; }
     std::unique_ptr<Store> reopen() override { return sqlite::open_store(path_, options_); }
-    void pass(Duration duration) override { std::this_thread::sleep_for(duration); }
     SqlRows sql(const std::string& text) override { return Database(path_).run(text); }
     std::unique_ptr<Store> reopen_with(const OpenOptions& options) override {
         return sqlite::open_store(path_, options);
@@ -88,7 +76,7 @@ public:
         return sqlite::open_schema(path_, options);
     }
     std::unique_ptr<TxContext> borrowed() override {
-        return std::make_unique<BorrowedTransaction>(path_);
+        return std::make_unique<BorrowedTransaction<OpenSession>>(path_);
     }
     // SQLite has no schemas.
     std::string table(const std::string& /*schema*/, const std::string& name) const override {
@@ -96,6 +84,14 @@ public:
     }
     std::string placeholder(int number) const override { return "?" + std::to_string(number); }
     std::string bytes_type() const override { return "blob"; }
+    std::string seconds_ago(const std::string& seconds) const override {
+        return "(CAST(strftime('%s', 'now') AS INTEGER) - (" + seconds + ")) * 1000000";
+    }
+    std::string number_from(std::uint64_t seq) const override {
+        return "DELETE FROM sqlite_sequence WHERE name = 'outbox_live'; "
+               "INSERT INTO sqlite_sequence (name, seq) VALUES ('outbox_live', " +
+               std::to_string(seq - 1) + ")";
+    }
     std::vector<std::string> objects() override {
         std::vector<std::string> names;
         for (const auto& row : sql("SELECT name FROM sqlite_schema WHERE name NOT LIKE 'sqlite%'"))
@@ -119,6 +115,8 @@ Backend backend() {
 POSTROOM_STORE_LAWS(backend());
 POSTROOM_DISPATCHER_LAWS(backend());
 POSTROOM_SQL_LAWS(backend());
+POSTROOM_LAW(PlainKeyLaw, outbox_of(backend()));
+POSTROOM_LAW(UpkeepLaw, both_queues_of(backend()));
 
 }  // namespace
 }  // namespace postroom::test

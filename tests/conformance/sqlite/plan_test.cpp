@@ -31,9 +31,11 @@ protected:
         const sql::UnitText& text =
             (GetParam() == Queue::outbox ? dialect.outbox_queue : dialect.inbox_queue).claim;
         std::vector<sql::Statement> out;
-        for (const std::string& statement : text.statements) {
-            out.push_back(sql::Statement::compile(
-                expand(statement, names_, GetParam(), dialect.qualify), dialect.placeholder));
+        const sql::Expander expander(dialect.vocabulary, names_, GetParam());
+        for (std::size_t i = 0; i < text.statements.size(); ++i) {
+            out.push_back(
+                sql::Statement::compile(expander.expand(text.statements[i]), dialect.placeholder));
+            out.back().skip = text.skips[i];
         }
         return out;
     }
@@ -59,16 +61,25 @@ protected:
             .set("lease_id", lease_id)
             .set("lease_us", std::int64_t{60'000'000})
             .set("batch", std::int64_t{10})
-            .set("turn", std::int64_t{1});
+            .set("urgent_to", std::int64_t{10})
+            .set("keyed_to", std::int64_t{2})
+            .set("due_to", std::int64_t{5})
+            .set("low_to", std::int64_t{0})
+            .set("keyed_again_to", std::int64_t{10});
         std::vector<sql::Call> calls;
         for (const sql::Statement& statement : statements) calls.push_back({&statement, &params});
         claimed_ = 0;
         driver_.run(sql::Bracket::separate, calls,
                     [this](std::size_t, const sql::Row&) { ++claimed_; });
         std::int64_t steps = 0;
+        passes_ = 0;
         for (sqlite3_stmt* s = sqlite3_next_stmt(driver_.handle(), nullptr); s != nullptr;
              s = sqlite3_next_stmt(driver_.handle(), s)) {
             steps += sqlite3_stmt_status(s, SQLITE_STMTSTATUS_VM_STEP, 1);
+            const int runs = sqlite3_stmt_status(s, SQLITE_STMTSTATUS_RUN, 1);
+            const std::string_view sql = sqlite3_sql(s);
+            if (sql.starts_with("INSERT") && sql.find("ordering_key) SELECT") != sql.npos)
+                passes_ += runs;
         }
         return steps;
     }
@@ -79,10 +90,14 @@ protected:
 
     // Rows that a claim must not even look at: deferred, dead, retrying later.
     void park(int count, int from = 0) {
-        driver_.execute_script(
+        // Their numbers were never drawn.
+        driver_.execute_script("DROP TRIGGER IF EXISTS " + table("waiting_guard"));
+        const std::string into_waiting =
             "WITH RECURSIVE n(i) AS (SELECT " + std::to_string(from + 1) +
             " UNION ALL SELECT i + 1 FROM n WHERE i < " + std::to_string(count) + ") INSERT INTO " +
-            table("waiting") +
+            table("waiting");
+        driver_.execute_script(
+            into_waiting +
             " (seq, nonce, state, priority, available_at, created_at, message_id, topic, source, "
             "payload) "
             "SELECT 1000000 + i, i, CASE i % 3 WHEN 0 THEN 3 ELSE 0 END, i % 2 - 1, "
@@ -90,9 +105,7 @@ protected:
             "x'00' FROM n");
         // And as many whose time has come, behind the first of their ordering key, which is dead.
         driver_.execute_script(
-            "WITH RECURSIVE n(i) AS (SELECT " + std::to_string(from + 1) +
-            " UNION ALL SELECT i + 1 FROM n WHERE i < " + std::to_string(count) + ") INSERT INTO " +
-            table("waiting") +
+            into_waiting +
             " (seq, nonce, state, available_at, created_at, message_id, topic, source, "
             "ordering_key, payload) "
             "SELECT 2000000 + i, i, CASE i WHEN 1 THEN 3 ELSE 0 END, 0, 0, 'line-' || i, 'line', "
@@ -112,6 +125,7 @@ protected:
     void analyze() { driver_.execute_script("ANALYZE"); }
 
     int claimed() const { return claimed_; }
+    int passes() const { return passes_; }  // that the last claim went through
 
 private:
     const test::TempDir directory_;
@@ -119,6 +133,7 @@ private:
     const sql::Names names_{OpenOptions{}};
     Driver driver_{path_, 5s};
     int claimed_ = 0;
+    int passes_ = 0;
 };
 
 constexpr int parked_count = 100'000;
@@ -153,6 +168,22 @@ TEST_P(SqlitePlan, TheWorkOfAClaimDoesNotGrowWithTheTables) {
     EXPECT_EQ(claimed(), 10);
     // The leases of the first claim are stepped over: a handful of steps for each.
     EXPECT_LT(beside_many, beside_few + 1000);
+}
+
+// Goal: a claim ends when its batch is full, and leaves out passes without a share.
+// Method: as long as there are urgent messages, they fill the batch. After that urgent, keyed, due
+// and fresh ones are looked for; the low ones have no share, and what comes behind the fresh ones
+// finds the batch full.
+TEST_P(SqlitePlan, AFullBatchEndsTheClaim) {
+    add_live(100);
+    for (std::int64_t lease_id = 1; lease_id <= 5; ++lease_id) {
+        claim_steps(lease_id);
+        EXPECT_EQ(claimed(), 10);
+        EXPECT_EQ(passes(), 1);
+    }
+    claim_steps(6);
+    EXPECT_EQ(claimed(), 10);
+    EXPECT_EQ(passes(), 4);
 }
 
 INSTANTIATE_TEST_SUITE_P(Queues, SqlitePlan, testing::Values(Queue::outbox, Queue::inbox),
