@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "children/child_loop.hpp"
 #include "postroom/open_store.hpp"
 #include "postroom/outbox.hpp"
+#include "torture/worker_loop.hpp"
 
 int main(int count, char** arguments) {
     if (count != 3) return 2;
@@ -17,11 +17,8 @@ int main(int count, char** arguments) {
     const Outbox outbox(*store);
     const auto batch = static_cast<std::uint32_t>(std::stoul(arguments[2]));
     const auto step = [&] {
-        std::vector<Lease> leases;
-        for (const Message& message : outbox.claim(outbox.owner(), std::chrono::minutes{5}, batch))
-            leases.push_back(message.lease.value());
-        outbox.release(leases);
+        outbox.release(outbox.claim(outbox.owner(), std::chrono::minutes{5}, batch));
         return true;
     };
-    return test::child_loop(step, [](const std::string&) {});
+    return torture::worker_loop(step, [](const std::string&) {});
 }

@@ -2,8 +2,9 @@
 //
 //   dispatch_child URL JOURNAL LEASE_MS
 //
-// Topics: `quick` takes no time, `long` two leases, `poison` ends the process, and `stall` waits
-// for a word on the input, which comes after its lease, and then fails for good, too late.
+// Topics: `quick` takes no time, `long` one and a half leases, `poison` ends the process, and
+// `stall` waits for a word on the input, which comes after its lease, and then fails for good, too
+// late.
 //
 // Journal, one for all processes, with times of the machine's monotonic clock:
 //
@@ -21,9 +22,9 @@
 #include <string>
 #include <thread>
 
-#include "children/journal.hpp"
 #include "children/quick_dispatch.hpp"
 #include "postroom/open_store.hpp"
+#include "torture/journal.hpp"
 
 namespace postroom::test {
 namespace {
@@ -41,7 +42,7 @@ public:
         dispatcher_.on("quick", [this](const Message& m) { note("start", m), note("end", m); });
         dispatcher_.on("long", [this](const Message& m) {
             note("start", m);
-            std::this_thread::sleep_for(2 * lease_);
+            std::this_thread::sleep_for(3 * lease_ / 2);
             note("end", m);
         });
         dispatcher_.on("poison", [](const Message&) { std::abort(); });
@@ -84,7 +85,7 @@ private:
 
     const Duration lease_;
     std::atomic<bool> was_told_ = false;
-    Journal journal_;
+    torture::Journal journal_;
     std::unique_ptr<Store> store_;
     Dispatcher dispatcher_;
 };

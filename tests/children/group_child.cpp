@@ -17,10 +17,10 @@
 #include <thread>
 #include <vector>
 
-#include "children/child_loop.hpp"
-#include "children/journal.hpp"
 #include "postroom/open_store.hpp"
 #include "postroom/outbox.hpp"
+#include "torture/journal.hpp"
+#include "torture/worker_loop.hpp"
 
 namespace postroom::test {
 namespace {
@@ -44,9 +44,7 @@ public:
     void settle_some() {
         const std::vector<Message> claimed = outbox_.claim(outbox_.owner(), 1min, 5);
         if (claimed.empty()) std::this_thread::sleep_for(1ms);
-        std::vector<Lease> leases;
-        for (const Message& message : claimed) leases.push_back(message.lease.value());
-        const std::vector<Settled> settled = outbox_.ack(leases);
+        const std::vector<Settled> settled = outbox_.ack(claimed);
         std::string lines;
         for (std::size_t i = 0; i < settled.size(); ++i) {
             if (settled[i] == Settled::done) lines += "acked " + claimed[i].message_id.str() + "\n";
@@ -68,7 +66,7 @@ private:
 
     const std::unique_ptr<Store> store_;
     const Outbox outbox_;
-    Journal journal_;
+    torture::Journal journal_;
 };
 
 void ignore(const std::string&) {}
@@ -88,7 +86,7 @@ int main(int argc, char** argv) {
                 child.enqueue_one(++number);
                 return true;
             };
-            if (child_loop(step, ignore) != 0) std::_Exit(1);
+            if (postroom::torture::worker_loop(step, ignore) != 0) std::_Exit(1);
         });
     }
     for (int i = 0; i < settlers; ++i) {
@@ -97,7 +95,7 @@ int main(int argc, char** argv) {
                 child.settle_some();
                 return true;
             };
-            if (child_loop(step, ignore) != 0) std::_Exit(1);
+            if (postroom::torture::worker_loop(step, ignore) != 0) std::_Exit(1);
         });
     }
 }

@@ -3,7 +3,7 @@
 //   order_child work|drain URL JOURNAL SEED LEASE_MS
 //
 // `drain` writes no orders and ends when nothing is left to deliver. The journal is that of
-// children/journal.hpp.
+// torture/journal.hpp.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -13,12 +13,12 @@
 #include <thread>
 #include <vector>
 
-#include "children/child_loop.hpp"
-#include "children/journal.hpp"
+#include "children/child_main.hpp"
 #include "children/quick_dispatch.hpp"
 #include "postroom/error.hpp"
 #include "postroom/open_store.hpp"
 #include "postroom/outbox.hpp"
+#include "torture/journal.hpp"
 
 namespace postroom::test {
 namespace {
@@ -29,14 +29,14 @@ std::int64_t microseconds(Instant instant) { return instant.time_since_epoch().c
 
 class NoteHandOvers final : public Observer {
 public:
-    explicit NoteHandOvers(Journal& journal) : journal_(journal) {}
+    explicit NoteHandOvers(torture::Journal& journal) : journal_(journal) {}
     void observe(const Event& event) noexcept override {
         if (event.kind == EventKind::hot_enqueued)
             journal_.write(fmt::format("handed {}\n", event.count));
     }
 
 private:
-    Journal& journal_;
+    torture::Journal& journal_;
 };
 
 class OrderChild {
@@ -120,7 +120,7 @@ private:
 
     const bool drains_;
     std::mt19937_64 random_;
-    Journal journal_;
+    torture::Journal journal_;
     NoteHandOvers hand_overs_;
     std::unique_ptr<Store> store_;
     Outbox outbox_;
@@ -132,10 +132,5 @@ private:
 }  // namespace postroom::test
 
 int main(int count, char** arguments) {
-    if (count != 6) return 2;
-    using namespace postroom::test;
-    OrderChild child(arguments[1], arguments[2], arguments[3], std::stoull(arguments[4]),
-                     std::chrono::milliseconds{std::stoi(arguments[5])});
-    return child_loop([&] { return child.step(); },
-                      [&](const std::string& what) { child.note_error(what); });
+    return postroom::test::run_child<postroom::test::OrderChild>(count, arguments);
 }

@@ -1,7 +1,8 @@
 # What the server scripts of the test-suite share. Sourced, never run.
 #
-# A script sets `dir` (absolute) through open_directory. Servers run as `nobody` when the caller is
-# root, because PostgreSQL, PgBouncer and MariaDB refuse root, and as the caller otherwise.
+# A script defines its actions as functions (start, status, stop, and crash and resume where it has
+# them) and ends with run_action, which sets `dir` (absolute) through open_directory. Servers run as `nobody` when
+# the caller is root, because PostgreSQL, PgBouncer and MariaDB refuse root, and as the caller otherwise.
 # shellcheck shell=bash
 
 # Settings of the caller's shell (PGPORT, PGOPTIONS, ...) must not reach the test servers.
@@ -16,6 +17,7 @@ else
 fi
 
 memory_needed_kib=$((4 * 1024 * 1024))
+port_attempts_max=20
 
 die() {
     printf '%s: %s\n' "${0##*/}" "$*" >&2
@@ -106,6 +108,21 @@ pick_port() {
     die "no free port found between 15000 and 29999"
 }
 
+# Starts the server with `$2... PORT` and sets `port` to the free port that it got. When the log says $1, another
+# program has taken the port in between, and the next one is tried.
+start_on_free_port() {
+    local port_taken=$1 log_length attempt
+    shift
+    for ((attempt = 1; attempt <= port_attempts_max; attempt++)); do
+        port=$(pick_port)
+        log_length=$(stat -c %s "$dir/server.log")
+        if "$@" "$port"; then return 0; fi
+        tail -c "+$((log_length + 1))" "$dir/server.log" | grep -q "$port_taken" ||
+            fail_start "the server did not start"
+    done
+    fail_start "no free port in $port_attempts_max attempts"
+}
+
 # Whether process $1 is alive and has $2 in its command line. Process ids are reused, so a stored id
 # alone proves nothing; a zombie has no command line and counts as gone.
 process_runs() {
@@ -122,4 +139,71 @@ wait_gone() {
         ((SECONDS < deadline)) || return 1
         sleep 0.02
     done
+}
+
+# Calls start_fresh with the profile $1, fast or durable, and a new folder for the data; does nothing when the server
+# runs with it.
+start_with_profile() {
+    local running
+    case $1 in fast | durable) ;; *) usage ;; esac
+    if status; then
+        running=$(env_value "$dir/$(basename "$0" .sh).env" profile)
+        [ "$running" = "$1" ] || die "the server in $dir runs with profile $running"
+        return 0
+    fi
+    stop
+    if [ "$1" = fast ]; then choose_base memory; else choose_base disk; fi
+    load_base
+    start_fresh "$1"
+}
+
+# Stops the server when process $1 has ended without doing so, as a test that crashes does. Ends by
+# itself when the server has been stopped. Does nothing when $1 is empty.
+watch_owner() {
+    [ -n "$1" ] || return 0
+    # shellcheck disable=SC2016  # expanded by the inner shell
+    setsid bash -c 'while [ -e "$2/base" ]; do
+            kill -0 "$1" 2>/dev/null || exec "$3" stop "$2"
+            sleep 0.5
+        done' watch_owner "$1" "$dir" "$(realpath "$0")" \
+        </dev/null >/dev/null 2>&1 9>&- &
+}
+
+# The environment in which the server with the data folder $1 has its clock beside the machine's. The file says by how many
+# seconds; without it there is nothing to set. Only the time of day is moved, not what waits are measured by.
+faked_clock() {
+    [ -e "$1/clock" ] || return 0
+    local library
+    library=$(find /usr/lib -name libfaketimeMT.so.1 -print -quit)
+    [ -n "$library" ] || die "libfaketimeMT.so.1 is missing (package libfaketime)"
+    printf '%s\n' "LD_PRELOAD=$library" "FAKETIME_TIMESTAMP_FILE=$1/clock" FAKETIME_CACHE_DURATION=1 \
+        FAKETIME_DONT_FAKE_MONOTONIC=1
+}
+
+# Written beside and moved into place: the server reads it at any moment.
+clock() {
+    load_base || die "no server was started in $dir"
+    printf '%s\n' "$1" >"$data/clock.new"
+    chmod 644 "$data/clock.new"
+    mv "$data/clock.new" "$data/clock"
+}
+
+# Runs action $1 of the calling script for the folder $2, with the further arguments as its own.
+run_action() {
+    local action=$1 folder=$2
+    shift 2
+    case $action in start | status | await | clock | crash | resume | switch | stop) ;; *) usage ;; esac
+    declare -F "$action" >/dev/null || usage
+    if [ ! -d "$folder" ]; then
+        case $action in
+            stop) exit 0 ;;
+            status) exit 3 ;;
+        esac
+    fi
+    open_directory "$folder"
+    if [ "$action" = status ]; then
+        status || exit 3
+    else
+        "$action" "$@"
+    fi
 }

@@ -126,7 +126,7 @@ start_once() {
     prepare_data && run_node 1 --wsrep-new-cluster && run_node 2 && run_node 3
 }
 
-all_synced() {
+status() {
     local node
     for node in 1 2 3; do
         node_runs "$node" && is_synced "$node" || return 1
@@ -134,12 +134,16 @@ all_synced() {
 }
 
 start() {
-    local attempt node
-    if all_synced; then return 0; fi
+    local owner=${1:-} attempt node
+    if status; then
+        watch_owner "$owner"
+        return 0
+    fi
     for ((attempt = 1; attempt <= start_attempts_max; attempt++)); do
         stop
         if start_once; then
             for node in 1 2 3; do write_env "$node"; done
+            watch_owner "$owner"
             return 0
         fi
         # Another program may have taken one of the nine ports in between.
@@ -175,14 +179,9 @@ resume() {
     fi
 }
 
-# Stops the cluster when process $1 has ended without doing so, as a test that crashes does.
-watch_owner() {
-    # shellcheck disable=SC2016  # expanded by the inner shell
-    setsid bash -c 'while [ -e "$2/base" ]; do
-            kill -0 "$1" 2>/dev/null || exec "$3" stop "$2"
-            sleep 0.5
-        done' watch_owner "$1" "$dir" "$here/galera.sh" \
-        </dev/null >/dev/null 2>&1 9>&- &
+crash() {
+    load_base || die "no cluster was started in $dir"
+    kill_server "$(node_pid "$1")" "$data/node$1"
 }
 
 # The data go with them, so there is nothing to end in good order.
@@ -196,29 +195,7 @@ stop() {
 }
 
 [ $# -ge 2 ] || usage
-action=$1
-argument=${3:-}
 require_mariadb
 [ -r "$provider" ] || die "missing $provider: install the Debian package galera-4"
-case $action in crash | resume) [[ $argument =~ ^[123]$ ]] || usage ;; esac
-if [ ! -d "$2" ]; then
-    case $action in
-        stop) exit 0 ;;
-        status) exit 3 ;;
-    esac
-fi
-open_directory "$2"
-case $action in
-    start)
-        start
-        if [ -n "$argument" ]; then watch_owner "$argument"; fi
-        ;;
-    status) all_synced || exit 3 ;;
-    crash)
-        load_base || die "no cluster was started in $dir"
-        kill_server "$(node_pid "$argument")" "$data/node$argument"
-        ;;
-    resume) resume "$argument" ;;
-    stop) stop ;;
-    *) usage ;;
-esac
+case $1 in crash | resume) [[ ${3:-} =~ ^[123]$ ]] || usage ;; esac
+run_action "$@"

@@ -18,7 +18,7 @@ source "$here/common.sh"
 source "$here/mariadb_process.sh"
 
 usage() {
-    die "usage: mariadb.sh start DIR [fast|durable [OWNER]], or status|crash|resume|stop DIR"
+    die "usage: mariadb.sh start DIR [fast|durable [OWNER]], clock DIR OFFSET, or status|crash|resume|stop DIR"
 }
 
 stored_pid() {
@@ -52,33 +52,20 @@ socket_answers() {
     root_sql "$data" 'SELECT 1' >/dev/null 2>&1
 }
 
-# Sets `port` to that of the started server.
-run_on_free_port() {
-    local log_length
-    for ((attempt = 1; attempt <= port_attempts_max; attempt++)); do
-        port=$(pick_port)
-        log_length=$(stat -c %s "$dir/server.log")
-        if run_server "$port" socket_answers; then return 0; fi
-        tail -c "+$((log_length + 1))" "$dir/server.log" | grep -q "Bind on TCP/IP port" ||
-            fail_start "MariaDB did not start"
-    done
-    fail_start "no free port in $port_attempts_max attempts"
+run_fresh_server() {
+    run_server "$1" socket_answers
 }
 
-start() {
-    local profile=$1 running port
-    if server_runs && accepts_connections; then
-        running=$(env_value "$dir/mariadb.env" profile)
-        [ "$running" = "$profile" ] || die "the server in $dir runs with profile $running"
-        return 0
-    fi
-    stop
-    if [ "$profile" = fast ]; then choose_base memory; else choose_base disk; fi
-    load_base
+status() {
+    server_runs && accepts_connections
+}
+
+start_fresh() {
+    local profile=$1 port
     : >"$dir/server.log"
     install_data "$data" "$dir/server.log" || fail_start "mariadb-install-db failed"
     choose_settings "$profile"
-    run_on_free_port
+    start_on_free_port "Bind on TCP/IP port" run_fresh_server
     root_sql "$data" "$account_sql" >>"$dir/server.log" 2>&1 || fail_start "the accounts cannot be made"
     write_file "$dir/mariadb.env" <<ENV
 host=127.0.0.1
@@ -91,15 +78,14 @@ ENV
     accepts_connections || fail_start "MariaDB accepts no connections"
 }
 
-# Stops the server when process $1 has ended without doing so, as a test that crashes does. Ends by
-# itself when the server has been stopped.
-watch_owner() {
-    # shellcheck disable=SC2016  # expanded by the inner shell
-    setsid bash -c 'while [ -e "$2/base" ]; do
-            kill -0 "$1" 2>/dev/null || exec "$3" stop "$2"
-            sleep 0.5
-        done' watch_owner "$1" "$dir" "$here/mariadb.sh" \
-        </dev/null >/dev/null 2>&1 9>&- &
+start() {
+    start_with_profile "${1:-fast}"
+    watch_owner "${2:-}"
+}
+
+crash() {
+    load_base || die "no server was started in $dir"
+    kill_server "$(stored_pid)" "$data"
 }
 
 resume() {
@@ -119,29 +105,5 @@ stop() {
 }
 
 [ $# -ge 2 ] || usage
-action=$1
-profile=${3:-fast}
-owner=${4:-}
-case $profile in fast | durable) ;; *) usage ;; esac
 require_mariadb
-if [ ! -d "$2" ]; then
-    case $action in
-        stop) exit 0 ;;
-        status) exit 3 ;;
-    esac
-fi
-open_directory "$2"
-case $action in
-    start)
-        start "$profile"
-        if [ -n "$owner" ]; then watch_owner "$owner"; fi
-        ;;
-    status) server_runs && accepts_connections || exit 3 ;;
-    crash)
-        load_base || die "no server was started in $dir"
-        kill_server "$(stored_pid)" "$data"
-        ;;
-    resume) resume ;;
-    stop) stop ;;
-    *) usage ;;
-esac
+run_action "$@"

@@ -11,7 +11,6 @@ mariadbd=${POSTROOM_MARIADBD:-/usr/sbin/mariadbd}
 mariadb_client=${POSTROOM_MARIADB_CLIENT:-/usr/bin/mariadb}
 mariadb_install_db=/usr/bin/mariadb-install-db
 start_limit_seconds=90
-port_attempts_max=20
 client_options=()  # of a server with needs of its own
 
 # The account of the tests has a password, full of what a URL must escape, and rights on their databases only.
@@ -69,9 +68,10 @@ choose_settings() {
 # Runs a server on the data folder $1 and port $2, log to $3, further settings after that; sets
 # `server_pid`. The log is opened here, not by the server, whose user may be unable to enter its folder.
 run_mariadbd() {
-    local folder=$1 port=$2 log=$3
+    local folder=$1 port=$2 log=$3 clock
     shift 3
-    (cd / && exec setsid "${run_as[@]}" "$mariadbd" --no-defaults --datadir="$folder" --tmpdir="$folder" \
+    mapfile -t clock < <(faked_clock "$folder")
+    (cd / && exec setsid "${run_as[@]}" env "${clock[@]}" "$mariadbd" --no-defaults --datadir="$folder" --tmpdir="$folder" \
         --socket="$folder/socket" --pid-file="$folder/mariadbd.pid" --port="$port" "$@") \
         </dev/null >>"$log" 2>&1 9>&- &
     server_pid=$!

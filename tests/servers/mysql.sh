@@ -16,6 +16,8 @@ set -euo pipefail
 here=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
 # shellcheck source=tests/servers/common.sh
 source "$here/common.sh"
+# shellcheck source=tests/servers/mirror.sh
+source "$here/mirror.sh"
 # shellcheck source=tests/servers/mariadb_process.sh
 source "$here/mariadb_process.sh"
 
@@ -25,15 +27,6 @@ chroot=${POSTROOM_MYSQL_CHROOT:-$(realpath "$here/../..")/build/mysql-chroot}
 
 usage() {
     die "usage: mysql.sh start|status|stop DIR"
-}
-
-# The mirror of the release that this machine runs.
-mirror() {
-    local codename
-    codename=$(. /etc/os-release && printf '%s' "${VERSION_CODENAME:-}")
-    # shellcheck disable=SC2016  # expanded by apt-get
-    apt-get indextargets --format '$(RELEASE) $(COMPONENT) $(REPO_URI)' |
-        awk -v release="$codename" '$1 == release && $2 == "main" && !found++ { print $3 }'
 }
 
 # Packages are unpacked, not set up: what the server needs besides is made here.
@@ -120,6 +113,7 @@ initialize_data() {
 
 # Starts the server on port $1 and waits until it answers; fails when it ends first.
 run_server() {
+    write_env "$1"
     (cd / && run_in_chroot --port="$1" --bind-address=127.0.0.1 --socket="$home/socket" --pid-file="$home/pid" \
         --init-file="$home/accounts.sql" --mysqlx=OFF --secure-file-priv=NULL --skip-name-resolve \
         --max-connections=400 --default-time-zone=+03:00 --performance-schema=OFF \
@@ -148,9 +142,13 @@ fail_start() {
     die "$1 (log: $dir/server.log)"
 }
 
+status() {
+    server_runs && accepts_connections
+}
+
 start() {
-    local port log_length
-    if server_runs && accepts_connections; then return 0; fi
+    local port
+    if status; then return 0; fi
     stop
     [ "$(id -u)" -eq 0 ] || die "MySQL runs in a chroot: start it as root"
     require_program /usr/bin/openssl openssl
@@ -159,15 +157,7 @@ start() {
     choose_home
     make_certificates
     initialize_data
-    for ((attempt = 1; attempt <= port_attempts_max; attempt++)); do
-        port=$(pick_port)
-        write_env "$port"
-        log_length=$(stat -c %s "$dir/server.log")
-        if run_server "$port"; then return 0; fi
-        tail -c "+$((log_length + 1))" "$dir/server.log" | grep -q "Bind on TCP/IP port" ||
-            fail_start "MySQL did not start"
-    done
-    fail_start "no free port in $port_attempts_max attempts"
+    start_on_free_port "Bind on TCP/IP port" run_server
 }
 
 stop() {
@@ -178,18 +168,5 @@ stop() {
 }
 
 [ $# -eq 2 ] || usage
-action=$1
 require_program "$mariadb_client" mariadb-client-core
-if [ ! -d "$2" ]; then
-    case $action in
-        stop) exit 0 ;;
-        status) exit 3 ;;
-    esac
-fi
-open_directory "$2"
-case $action in
-    start) start ;;
-    status) server_runs && accepts_connections || exit 3 ;;
-    stop) stop ;;
-    *) usage ;;
-esac
+run_action "$@"

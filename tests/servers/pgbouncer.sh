@@ -13,7 +13,6 @@ source "$(dirname "$(realpath "${BASH_SOURCE[0]}")")/common.sh"
 pgbouncer=${POSTROOM_PGBOUNCER:-/usr/sbin/pgbouncer}
 pg_isready=${POSTROOM_POSTGRES_BIN:-/usr/lib/postgresql/15/bin}/pg_isready
 start_limit_seconds=60
-port_attempts_max=20
 
 usage() {
     die "usage: pgbouncer.sh start DIR | status DIR | stop DIR"
@@ -72,14 +71,15 @@ listens() {
     process_runs "$1" "$data" && grep -q "process up: PgBouncer" "$dir/pgbouncer.log"
 }
 
+status() {
+    pooler_runs && accepts_connections "$(env_value "$dir/pgbouncer.env" port)"
+}
+
 start() {
     local server_port port
     server_port=$(env_value "$dir/../postgres/postgres.env" port)
     [ -n "$server_port" ] || die "no $dir/../postgres/postgres.env: start postgres.sh first"
-    if pooler_runs && [ "$(env_value "$dir/pgbouncer.env" server_port)" = "$server_port" ] &&
-        accepts_connections "$(env_value "$dir/pgbouncer.env" port)"; then
-        return 0
-    fi
+    if [ "$(env_value "$dir/pgbouncer.env" server_port)" = "$server_port" ] && status; then return 0; fi
     stop
     choose_base disk
     load_base
@@ -118,19 +118,6 @@ stop() {
 }
 
 [ $# -eq 2 ] || usage
-action=$1
 require_program "$pgbouncer" pgbouncer
 require_program "$pg_isready" postgresql-15
-if [ ! -d "$2" ]; then
-    case $action in
-        stop) exit 0 ;;
-        status) exit 3 ;;
-    esac
-fi
-open_directory "$2"
-case $action in
-    start) start ;;
-    status) pooler_runs && accepts_connections "$(env_value "$dir/pgbouncer.env" port)" || exit 3 ;;
-    stop) stop ;;
-    *) usage ;;
-esac
+run_action "$@"

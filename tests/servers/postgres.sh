@@ -11,15 +11,14 @@
 # DIR/postgres.env names host, port and user, DIR/pid the postmaster, DIR/server.log keeps the log
 # of the last run. The profile `durable` turns fsync on, for crash tests and measurements.
 set -euo pipefail
+here=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
 # shellcheck source=tests/servers/common.sh
-source "$(dirname "$(realpath "${BASH_SOURCE[0]}")")/common.sh"
-
-bin=${POSTROOM_POSTGRES_BIN:-/usr/lib/postgresql/15/bin}
-start_limit_seconds=90
-port_attempts_max=20
+source "$here/common.sh"
+# shellcheck source=tests/servers/postgres_process.sh
+source "$here/postgres_process.sh"
 
 usage() {
-    die "usage: postgres.sh start DIR [fast|durable [OWNER]], or status|crash|resume|stop DIR"
+    die "usage: postgres.sh start DIR [fast|durable [OWNER]], clock DIR OFFSET, or status|crash|resume|stop DIR"
 }
 
 # The postmaster's id: ours, or PostgreSQL's own note when a start was cut short before ours.
@@ -40,49 +39,12 @@ accepts_connections() {
         -U postroom -d postgres
 }
 
-# Ids of the processes whose parent is $1. A backend rewrites its command line, so the parent
-# is what tells a child of this server from those of another.
-children_of() {
-    local stat fields
-    for stat in /proc/[0-9]*/stat; do
-        { read -r fields <"$stat"; } 2>/dev/null || continue
-        # The second field is the name in parentheses and may hold anything: read on after it.
-        read -r _ parent _ <<<"${fields##*) }"
-        [ "$parent" = "$1" ] && printf '%s\n' "${fields%% *}"
-    done
-    return 0
-}
-
-# Removes what a killed server leaves behind: the shared memory segment that line 7 of its lock file
-# names (key and id), when nobody is attached to it, and the lock files. Where process 1 collects
-# orphans late or never (containers), the dead postmaster stays a zombie, and PostgreSQL would take
-# lock files that hold its id for those of a running server.
-remove_locks() {
-    local key id
-    if [ -s "$data/postmaster.pid" ]; then
-        read -r key id < <(sed -n 7p "$data/postmaster.pid") || true
-        if awk -v key="$key" -v id="$id" '$1 == key && $2 == id && $7 == 0 { found = 1 }
-                END { exit !found }' /proc/sysvipc/shm 2>/dev/null; then
-            ipcrm -m "$id" || true
-        fi
-    fi
-    rm -f "$data/postmaster.pid" "$data"/.s.PGSQL.*
-}
-
-# Stopped first, so that the postmaster can start no child between the listing and its end.
 kill_server() {
-    local postmaster children
+    local postmaster
     postmaster=$(stored_pid)
     process_runs "$postmaster" "$data" || return 0
-    kill -STOP "$postmaster"
-    mapfile -t children < <(children_of "$postmaster")
-    kill -KILL "$postmaster" "${children[@]}" 2>/dev/null || true
-    wait_gone "$postmaster" "$data" 10 || die "process $postmaster survives SIGKILL"
-    local child
-    for child in "${children[@]}"; do
-        wait_gone "$child" postgres 10 || die "process $child survives SIGKILL"
-    done
-    remove_locks
+    kill_postmaster "$postmaster" "$data"
+    remove_locks "$data" "$data"
 }
 
 write_settings() {
@@ -113,7 +75,9 @@ initialize_data() {
 
 # The log is opened here, not by the server, whose user may be unable to enter DIR.
 run_postmaster() {
-    (cd / && "${run_as[@]}" "$bin/pg_ctl" -D "$data" -w -t "$start_limit_seconds" \
+    local clock
+    mapfile -t clock < <(faked_clock "$data")
+    (cd / && "${run_as[@]}" env "${clock[@]}" "$bin/pg_ctl" -D "$data" -w -t "$start_limit_seconds" \
         -o "-p $1" start) </dev/null >>"$dir/server.log" 2>&1 9>&-
 }
 
@@ -123,38 +87,18 @@ fail_start() {
     die "$1 (log: $dir/server.log)"
 }
 
-# Prints the port of the started server.
-run_on_free_port() {
-    local port log_length
-    for ((attempt = 1; attempt <= port_attempts_max; attempt++)); do
-        port=$(pick_port)
-        log_length=$(stat -c %s "$dir/server.log")
-        if run_postmaster "$port"; then
-            printf '%s\n' "$port"
-            return 0
-        fi
-        tail -c "+$((log_length + 1))" "$dir/server.log" | grep -q "could not bind" ||
-            fail_start "PostgreSQL did not start"
-    done
-    fail_start "no free port in $port_attempts_max attempts"
-}
-
 record_pid() {
     head -n 1 "$data/postmaster.pid" | write_file "$dir/pid"
 }
 
-start() {
-    local profile=$1 running port
-    if postmaster_runs && accepts_connections; then
-        running=$(env_value "$dir/postgres.env" profile)
-        [ "$running" = "$profile" ] || die "the server in $dir runs with profile $running"
-        return 0
-    fi
-    stop
-    if [ "$profile" = fast ]; then choose_base memory; else choose_base disk; fi
-    load_base
+status() {
+    postmaster_runs && accepts_connections
+}
+
+start_fresh() {
+    local profile=$1 port
     initialize_data "$profile"
-    port=$(run_on_free_port)
+    start_on_free_port "could not bind" run_postmaster
     record_pid
     write_file "$dir/postgres.env" <<ENV
 host=127.0.0.1
@@ -166,15 +110,14 @@ ENV
     accepts_connections || fail_start "PostgreSQL accepts no connections"
 }
 
-# Stops the server when process $1 has ended without doing so, as a test that crashes does. Ends by
-# itself when the server has been stopped.
-watch_owner() {
-    # shellcheck disable=SC2016  # expanded by the inner shell
-    setsid bash -c 'while [ -e "$2/base" ]; do
-            kill -0 "$1" 2>/dev/null || exec "$3" stop "$2"
-            sleep 0.5
-        done' watch_owner "$1" "$dir" "$(realpath "${BASH_SOURCE[0]}")" \
-        </dev/null >/dev/null 2>&1 9>&- &
+start() {
+    start_with_profile "${1:-fast}"
+    watch_owner "${2:-}"
+}
+
+crash() {
+    load_base || die "no server was started in $dir"
+    kill_server
 }
 
 resume() {
@@ -193,37 +136,13 @@ stop() {
         (cd / && "${run_as[@]}" "$bin/pg_ctl" -D "$data" -m immediate -t 10 stop) \
             </dev/null >>"$dir/server.log" 2>&1 9>&- || kill_server
     fi
-    if load_base; then remove_locks; fi
+    if load_base; then remove_locks "$data" "$data"; fi
     rm -f "$dir/postgres.env" "$dir/pid"
     remove_base
 }
 
 [ $# -ge 2 ] || usage
-action=$1
-profile=${3:-fast}
-owner=${4:-}
-case $profile in fast | durable) ;; *) usage ;; esac
 for program in initdb pg_ctl postgres pg_isready; do
     require_program "$bin/$program" postgresql-15
 done
-if [ ! -d "$2" ]; then
-    case $action in
-        stop) exit 0 ;;
-        status) exit 3 ;;
-    esac
-fi
-open_directory "$2"
-case $action in
-    start)
-        start "$profile"
-        if [ -n "$owner" ]; then watch_owner "$owner"; fi
-        ;;
-    status) postmaster_runs && accepts_connections || exit 3 ;;
-    crash)
-        load_base || die "no server was started in $dir"
-        kill_server
-        ;;
-    resume) resume ;;
-    stop) stop ;;
-    *) usage ;;
-esac
+run_action "$@"

@@ -18,7 +18,6 @@ source "$here/common.sh"
 server_program=/usr/lib/rabbitmq/bin/rabbitmq-server
 epmd_program=/usr/bin/epmd
 start_seconds_max=150
-port_attempts_max=5
 
 usage() {
     die "usage: rabbitmq.sh start DIR [OWNER], or status|crash|resume|stop DIR"
@@ -107,30 +106,34 @@ run_server() {
     head -n 1 "$data/server.pid" | write_file "$dir/pid"
 }
 
+status() {
+    server_runs && answers "$(env_value "$dir/rabbitmq.env" port)"
+}
+
+run_fresh_server() {
+    kill_all
+    write_config "$1"
+    run_server "$1"
+}
+
 start() {
-    local port log_length
-    if server_runs && answers "$(env_value "$dir/rabbitmq.env" port)"; then return 0; fi
+    local owner=${1:-} port
+    if status; then
+        watch_owner "$owner"
+        return 0
+    fi
     stop
     choose_base disk
     load_base
     : >"$dir/server.log"
-    for ((attempt = 1; ; attempt++)); do
-        port=$(pick_port)
-        write_config "$port"
-        log_length=$(stat -c %s "$dir/server.log")
-        if run_server "$port"; then break; fi
-        if ((attempt == port_attempts_max)) ||
-            ! tail -c "+$((log_length + 1))" "$dir/server.log" | grep -q eaddrinuse; then
-            fail_start "RabbitMQ did not start"
-        fi
-        kill_all
-    done
+    start_on_free_port eaddrinuse run_fresh_server
     write_file "$dir/rabbitmq.env" <<ENV
 host=127.0.0.1
 port=$port
 user=postroom
 password=postroom-test
 ENV
+    watch_owner "$owner"
 }
 
 resume() {
@@ -141,14 +144,9 @@ resume() {
     run_server "$port" || fail_start "RabbitMQ did not start again"
 }
 
-# Stops the server when process $1 has ended without doing so, as a test that crashes does.
-watch_owner() {
-    # shellcheck disable=SC2016  # expanded by the inner shell
-    setsid bash -c 'while [ -e "$2/base" ]; do
-            kill -0 "$1" 2>/dev/null || exec "$3" stop "$2"
-            sleep 0.5
-        done' watch_owner "$1" "$dir" "$here/rabbitmq.sh" \
-        </dev/null >/dev/null 2>&1 9>&- &
+crash() {
+    load_base || die "no server was started in $dir"
+    kill_all
 }
 
 # The data go with it, so there is nothing to end in good order.
@@ -159,28 +157,6 @@ stop() {
 }
 
 [ $# -ge 2 ] || usage
-action=$1
-owner=${3:-}
 require_program "$server_program" rabbitmq-server
 require_program "$epmd_program" erlang-base
-if [ ! -d "$2" ]; then
-    case $action in
-        stop) exit 0 ;;
-        status) exit 3 ;;
-    esac
-fi
-open_directory "$2"
-case $action in
-    start)
-        start
-        if [ -n "$owner" ]; then watch_owner "$owner"; fi
-        ;;
-    status) server_runs && answers "$(env_value "$dir/rabbitmq.env" port)" || exit 3 ;;
-    crash)
-        load_base || die "no server was started in $dir"
-        kill_all
-        ;;
-    resume) resume ;;
-    stop) stop ;;
-    *) usage ;;
-esac
+run_action "$@"

@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 #include <mysql.h>
 
-#include <cstdio>
 #include <map>
 #include <memory>
 #include <string_view>
 #include <utility>
+
+#include "support/attempt.hpp"
 
 namespace postroom::test {
 namespace {
@@ -167,12 +168,7 @@ MariadbDatabase::MariadbDatabase(MariadbServer server)
 
 MariadbDatabase::~MariadbDatabase() {
     // A database that stays behind harms no other test, and its server may be gone on purpose.
-    try {
-        server_.drop_database(name_);
-    } catch (const std::exception& error) {
-        std::fputs(fmt::format("database {} not dropped: {}\n", name_, error.what()).c_str(),
-                   stderr);
-    }
+    attempt("database " + name_ + " not dropped", [this] { server_.drop_database(name_); });
 }
 
 }  // namespace postroom::test

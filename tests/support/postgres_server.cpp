@@ -5,12 +5,13 @@
 
 #include <array>
 #include <chrono>
-#include <cstdio>
 #include <map>
 #include <memory>
 #include <optional>
 #include <thread>
 #include <utility>
+
+#include "support/attempt.hpp"
 
 namespace postroom::test {
 namespace {
@@ -207,12 +208,7 @@ PostgresDatabase::PostgresDatabase(PostgresServer server, const std::string& ori
 
 PostgresDatabase::~PostgresDatabase() {
     // A database that stays behind harms no other test, and its server may be gone on purpose.
-    try {
-        server_.drop_database(name_);
-    } catch (const std::exception& error) {
-        std::fputs(fmt::format("database {} not dropped: {}\n", name_, error.what()).c_str(),
-                   stderr);
-    }
+    attempt("database " + name_ + " not dropped", [this] { server_.drop_database(name_); });
 }
 
 }  // namespace postroom::test

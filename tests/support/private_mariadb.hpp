@@ -1,44 +1,37 @@
 // PrivateMariadb: a MariaDB server for one test, which may crash it.
-//
-// Starting one takes about a second; tests that only need a database use MariadbDatabase.
 #pragma once
 
-#include <string>
-#include <vector>
+#include <sys/types.h>
+
+#include <csignal>
+#include <fstream>
+#include <stdexcept>
 
 #include "support/mariadb_server.hpp"
-#include "support/temp_dir.hpp"
+#include "support/private_server.hpp"
+#include "support/stop_process.hpp"
 
 namespace postroom::test {
 
-class PrivateMariadb {
+class PrivateMariadb : public PrivateServer {
 public:
-    enum class Durability {
-        fast,     // Commits survive a crash of the server, not of the machine.
-        durable,  // Every commit is flushed to the disk, as in production: for measurements.
-    };
-
-    // Starts the server. Throws std::runtime_error with the script's words when that fails.
-    explicit PrivateMariadb(Durability durability = Durability::fast);
-    // Stops the server and removes its data; if the test program crashes, the server's script does.
-    ~PrivateMariadb();
-    PrivateMariadb(const PrivateMariadb&) = delete;
-    PrivateMariadb& operator=(const PrivateMariadb&) = delete;
+    explicit PrivateMariadb(Durability durability = Durability::fast)
+        : PrivateServer("mariadb", durability) {}
 
     // Its address, which crash() and resume() do not change.
-    MariadbServer server() const { return MariadbServer(directory_.path()); }
+    MariadbServer server() const { return MariadbServer(directory().path()); }
 
-    // SIGKILL: what was not committed is gone, the data stay.
-    void crash();
-    // Starts a crashed server again; returns when recovery has ended and it accepts connections.
-    void resume();
-    void crash_restart();
+    // The server stops where it is: it answers nobody, and yet is not gone.
+    void freeze() const { stop_process(pid()); }
+    void thaw() const { ::kill(pid(), SIGCONT); }
 
 private:
-    void run_script(const std::string& action,
-                    const std::vector<std::string>& further_arguments = {});
-
-    TempDir directory_;
+    pid_t pid() const {
+        pid_t pid = 0;
+        std::ifstream(directory() / "mariadb/pid") >> pid;
+        if (pid <= 0) throw std::runtime_error("the server does not run");
+        return pid;
+    }
 };
 
 }  // namespace postroom::test

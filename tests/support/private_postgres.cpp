@@ -1,16 +1,17 @@
 #include "support/private_postgres.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <stdexcept>
+#include <string>
 #include <system_error>
-#include <vector>
 
-#include "support/server_script.hpp"
+#include "support/stop_process.hpp"
 
 namespace postroom::test {
 namespace {
@@ -29,54 +30,36 @@ pid_t parent_of(pid_t pid) {
 
 }  // namespace
 
-PrivatePostgres::PrivatePostgres(Durability durability) {
-    try {
-        run_script("start", {durability == Durability::durable ? "durable" : "fast",
-                             std::to_string(::getpid())});
-    } catch (...) {
-        // The destructor will not run; what a failed start has left goes here.
-        try {
-            run_script("stop");
-        } catch (const std::exception& error) {
-            std::fputs(fmt::format("{}\n", error.what()).c_str(), stderr);
-        }
-        throw;
+pid_t PrivatePostgres::postmaster() const {
+    pid_t pid = 0;
+    std::ifstream(directory() / "postgres/pid") >> pid;
+    if (pid == 0) throw std::runtime_error("the server does not run");
+    return pid;
+}
+
+// The postmaster first, so that it starts no others meanwhile.
+void PrivatePostgres::for_all(const std::function<void(pid_t)>& act) const {
+    const pid_t parent = postmaster();
+    act(parent);
+    for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+        const pid_t pid = std::atoi(entry.path().filename().c_str());
+        if (pid > 0 && parent_of(pid) == parent) act(pid);
     }
 }
 
-PrivatePostgres::~PrivatePostgres() {
-    try {
-        run_script("stop");
-    } catch (const std::exception& error) {
-        std::fputs(fmt::format("{}\n", error.what()).c_str(), stderr);
-    }
-}
+void PrivatePostgres::freeze() { for_all(stop_process); }
 
-void PrivatePostgres::crash() { run_script("crash"); }
-
-void PrivatePostgres::resume() { run_script("resume"); }
-
-void PrivatePostgres::crash_restart() {
-    crash();
-    resume();
+void PrivatePostgres::thaw() {
+    for_all([](pid_t pid) { ::kill(pid, SIGCONT); });
 }
 
 void PrivatePostgres::kill_backend(pid_t pid, int signal) {
-    pid_t postmaster = 0;
-    std::ifstream(directory_ / "postgres/pid") >> postmaster;
-    if (postmaster == 0 || parent_of(pid) != postmaster) {
+    if (parent_of(pid) != postmaster()) {
         throw std::runtime_error(fmt::format("process {} is not one of this server", pid));
     }
     if (::kill(pid, signal) != 0) {
         throw std::system_error(errno, std::generic_category(), fmt::format("kill {}", pid));
     }
-}
-
-void PrivatePostgres::run_script(const std::string& action,
-                                 const std::vector<std::string>& further_arguments) {
-    std::vector<std::string> arguments{action, (directory_ / "postgres").string()};
-    arguments.insert(arguments.end(), further_arguments.begin(), further_arguments.end());
-    run_server_script("postgres.sh", arguments);
 }
 
 }  // namespace postroom::test
