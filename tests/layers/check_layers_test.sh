@@ -48,6 +48,21 @@ refused backends/sqlite/bad.cpp '"../postgres/driver.hpp"' \
     'backends/sqlite must not include backends/postgres'
 refused backends/sqlite/bad.cpp '"outbox/outbox.hpp"' 'backends/sqlite must not include outbox'
 
+clock_read() {  # <file>
+    mkdir -p "$src/$(dirname "$1")"
+    printf 'auto f() { return std::chrono::steady_clock::now(); }\n' >"$src/$1"
+}
+clock_read runtime/clock.cpp
+clock_read sql/runner.cpp
+"$check" "$src" || { echo "a clock was refused where one may be read" >&2; exit 1; }
+clock_read dispatch/bad.cpp
+if report=$("$check" "$src"); then
+    echo "not found: dispatch reads a clock" >&2
+    exit 1
+fi
+grep -qF "dispatch/bad.cpp:1: dispatch must not read a clock" <<<"$report"
+rm "$src/dispatch/bad.cpp"
+
 mkdir "$src/elsewhere"
 printf '#include <string>\n' >"$src/elsewhere/new.cpp"
 if "$check" "$src" >/dev/null; then

@@ -1,4 +1,4 @@
-#include "queue/circuit.hpp"
+#include "dispatch/circuit.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -60,6 +60,26 @@ TEST_F(CircuitTest, ASuccessfulProbeRampsUpSlowlyAndThenCloses) {
     EXPECT_TRUE(circuits.succeeded("crm"));
     EXPECT_THAT(circuits.open(), IsEmpty());
     for (int i = 0; i < 100; ++i) EXPECT_TRUE(circuits.start("crm", now));
+}
+
+TEST_F(CircuitTest, AProbeThatIsAskedForNeedNotWait) {
+    EXPECT_FALSE(circuits.probe_now("crm", start)) << "it was never down";
+    circuits.failed("crm", start);
+    EXPECT_FALSE(circuits.start("crm", start));
+    EXPECT_TRUE(circuits.probe_now("crm", start));
+    EXPECT_FALSE(circuits.probe_now("crm", start)) << "one may start already";
+    EXPECT_TRUE(circuits.start("crm", start));
+    EXPECT_FALSE(circuits.start("crm", start)) << "one is enough to find out";
+}
+
+TEST_F(CircuitTest, OfVeryManyTheOneThatWaitedLongestForItsProbeIsForgotten) {
+    for (std::size_t i = 0; i <= Circuits::circuits_max; ++i)
+        circuits.failed("to " + std::to_string(i), start + i * 1us);
+    EXPECT_THAT(circuits.open(), testing::SizeIs(Circuits::circuits_max));
+    EXPECT_TRUE(circuits.may_start("to 0", start));
+    EXPECT_FALSE(circuits.may_start("to 1", start));
+    circuits.failed("to 1", start);
+    EXPECT_THAT(circuits.open(), testing::Contains("to 2"));
 }
 
 TEST_F(CircuitTest, AMessageThatFailsByItsOwnFaultLeavesTheProbeToTheNext) {

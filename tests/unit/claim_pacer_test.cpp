@@ -1,4 +1,4 @@
-#include "queue/claim_pacer.hpp"
+#include "dispatch/claim_pacer.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Pools that share a budget: how many connections there are, and whose is closed for whom.
-#include "postroom/connection_budget.hpp"
+#include "postroom/tenancy.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "queue/dispatch_queues.hpp"
+#include "dispatch/dispatch_queues.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -35,6 +35,22 @@ TEST(DispatchQueues, RoomIsTakenBeforeAndGivenBackAfter) {
     EXPECT_FALSE(queues.reserve_hot(1));
     queues.give_back_hot(2);
     EXPECT_TRUE(queues.reserve_hot(2));
+}
+
+TEST(DispatchQueues, ColdBytesAreThoseOfWhatWaits) {
+    DispatchQueues queues(3, 3);
+    Message heavy = message("h");
+    heavy.payload = "12345";
+    heavy.headers = {{"name", "value"}};
+    queues.push_cold(Message(heavy));
+    queues.push_cold(Message(heavy));
+    EXPECT_EQ(queues.cold_bytes(), 28U);
+    queues.park(*queues.pop());
+    EXPECT_EQ(queues.cold_bytes(), 28U);
+    EXPECT_TRUE(queues.pop());
+    EXPECT_EQ(queues.cold_bytes(), 14U);
+    EXPECT_THAT(queues.drain(), SizeIs(1));
+    EXPECT_EQ(queues.cold_bytes(), 0U);
 }
 
 TEST(DispatchQueues, TheHotQueueCanBeLeftAlone) {

@@ -32,6 +32,19 @@ TEST_F(DrainTest, DeliversWhatIsReadyAndNothingTwice) {
     EXPECT_EQ(store.counts(Queue::outbox).ready, 0U);
 }
 
+TEST_F(DrainTest, MessagesThatWereLostAreDeliveredToo) {
+    int calls = 0;
+    routes.on("order.placed", [&](const Message&) { ++calls; });
+    for (int i = 0; i < 60; ++i) enqueue("order.placed");
+    for (const std::uint32_t count : {60U, 5U}) {
+        static_cast<void>(store.claim(
+            Queue::outbox, {.owner = OwnerToken::generate(), .lease = 30s, .batch = count}));
+        clock.advance(31s);
+    }
+    EXPECT_EQ(drain(store, routes), 60U);
+    EXPECT_EQ(calls, 60);
+}
+
 TEST_F(DrainTest, ARetryComesWhenTheClockHasMoved) {
     int calls = 0;
     routes.on("order.placed", [&](const Message&) {
@@ -41,6 +54,20 @@ TEST_F(DrainTest, ARetryComesWhenTheClockHasMoved) {
     EXPECT_EQ(drain(store, routes), 1U);
     EXPECT_EQ(drain(store, routes), 0U);
     clock.advance(2s);
+    EXPECT_EQ(drain(store, routes), 1U);
+    EXPECT_EQ(store.enqueued("order.placed").at(0).state, State::done);
+}
+
+TEST_F(DrainTest, AReturnedVerdictCounts) {
+    int calls = 0;
+    routes.on("order.placed", [&](const Message&) {
+        return ++calls == 1 ? Verdict::retry("not yet", 30s) : Verdict::done();
+    });
+    enqueue("order.placed");
+    EXPECT_EQ(drain(store, routes), 1U);
+    clock.advance(29s);
+    EXPECT_EQ(drain(store, routes), 0U);
+    clock.advance(1s);
     EXPECT_EQ(drain(store, routes), 1U);
     EXPECT_EQ(store.enqueued("order.placed").at(0).state, State::done);
 }
@@ -55,7 +82,7 @@ TEST_F(DrainTest, WhatHandlersEnqueueIsDeliveredToo) {
 TEST_F(DrainTest, AMessageThatWasLostIsDeliveredAloneInTheEnd) {
     routes.on("order.placed", [](const Message&) {});
     for (int i = 0; i < 3; ++i) enqueue("order.placed");
-    store.claim(Queue::outbox, {.owner = OwnerToken::generate(), .lease = 1s, .batch = 2});
+    (void)store.claim(Queue::outbox, {.owner = OwnerToken::generate(), .lease = 1s, .batch = 2});
     clock.advance(2s);
     std::size_t calls = 0;
     for (int i = 0; i < 5; ++i) {

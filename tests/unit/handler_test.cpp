@@ -5,6 +5,10 @@
 #include <array>
 #include <chrono>
 #include <exception>
+#include <functional>
+#include <future>
+#include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,8 +35,6 @@ template <class Thrown>
 Verdict verdict_when_throwing(const Thrown& thrown) {
     return verdict_of(std::make_exception_ptr(thrown), 1s);
 }
-
-TEST(Verdict, ReturningIsAnAck) { EXPECT_EQ(verdict_of(nullptr, 1s).outcome, Outcome::ack); }
 
 TEST(Verdict, EachExceptionHasItsOutcome) {
     EXPECT_EQ(verdict_when_throwing(std::runtime_error("x")).outcome, Outcome::abandon);
@@ -82,6 +84,62 @@ TEST(Routes, RefuseASecondHandlerAndEmptyNames) {
                  std::invalid_argument);
 }
 
+template <class Result>
+using Returning = Result (*)(const Message&);
+template <class Result>
+using ReturningWithContext = std::function<Result(const Message&, HandlerContext&)>;
+template <class Result>
+using ReturningForPaid = Result (*)(const Paid&, const Message&);
+
+TEST(Handlers, ReturnNothingOrAVerdictAndOtherwiseDoNotCompile) {
+    static_assert(is_handler_v<Returning<void>> && is_handler_v<Returning<Verdict>>);
+    static_assert(is_handler_v<ReturningWithContext<void>>);
+    static_assert(is_handler_v<ReturningWithContext<Verdict>>);
+    static_assert(!is_handler_v<Returning<bool>> && !is_handler_v<ReturningWithContext<bool>>);
+    static_assert(!is_handler_v<Returning<int>> && !is_handler_v<Returning<Outcome>>);
+    static_assert(!is_handler_v<Returning<std::future<void>>>);
+    static_assert(!is_handler_v<Returning<std::vector<Verdict>>>);
+    static_assert(!is_handler_v<Returning<std::optional<Verdict>>>);
+    static_assert(!is_handler_v<void (*)()> && !is_handler_v<void (*)(int)>);
+
+    static_assert(is_typed_handler_v<ReturningForPaid<void>, Paid>);
+    static_assert(is_typed_handler_v<ReturningForPaid<Verdict>, Paid>);
+    static_assert(!is_typed_handler_v<ReturningForPaid<bool>, Paid>);
+    static_assert(!is_typed_handler_v<Returning<void>, Paid>);
+
+    static_assert(is_async_handler_v<void (*)(Delivery)>);
+    static_assert(!is_async_handler_v<Verdict (*)(Delivery)>);
+    static_assert(!is_async_handler_v<std::future<void> (*)(Delivery)>);
+}
+
+// The text of what registering an empty handler throws; empty when nothing was thrown.
+template <class Register>
+std::string refused(const Register& register_it) {
+    Routes routes;
+    try {
+        register_it(routes);
+    } catch (const std::invalid_argument& error) {
+        return error.what();
+    }
+    return {};
+}
+
+TEST(Routes, RefuseAnEmptyHandlerAndNameItsTopic) {
+    const std::string expected = "handler of topic 't': must not be empty";
+    const std::function<void(const Message&)> none;
+    void (*const null)(const Message&) = nullptr;
+    EXPECT_EQ(refused([&](Routes& r) { r.on("t", none); }), expected);
+    EXPECT_EQ(refused([&](Routes& r) { r.on("t", null); }), expected);
+    EXPECT_EQ(refused([&](Routes& r) { r.on("t", Handler{}); }), expected);
+    EXPECT_EQ(refused([&](Routes& r) { r.in_transaction("t", none); }), expected);
+    EXPECT_EQ(refused([&](Routes& r) { r.on_batch("t", 2, {}); }), expected);
+    EXPECT_EQ(refused([&](Routes& r) { r.on_async("t", AsyncHandler{}); }), expected);
+    EXPECT_EQ(refused([&](Routes& r) { r.on<Paid>(std::function<void(const Paid&)>{}); }),
+              "handler of topic 'paid': must not be empty");
+    EXPECT_EQ(refused([&](Routes& r) { r.on_matching("t.*", 2, {}); }),
+              "handler of topics 't.*': must not be empty");
+}
+
 class Process : public testing::Test {
 protected:
     Message stored(const WorkItemId& id) { return outbox.get(id).value(); }
@@ -119,6 +177,66 @@ TEST_F(Process, AThrowingHandlerIsTriedAgainAfterTheBackOff) {
     EXPECT_TRUE(process_one(outbox, routes));
 }
 
+TEST_F(Process, AReturnedVerdictCounts) {
+    Verdict verdict = Verdict::retry("not now", 5s);
+    routes.on("t", [&](const Message&) { return verdict; });
+    const auto sent = outbox.enqueue({.topic = "t", .payload = ""});
+
+    EXPECT_EQ(process_one(outbox, routes)->settled, Settled::ready);
+    EXPECT_EQ(stored(sent.id).retry_count, 1U);
+    EXPECT_EQ(stored(sent.id).last_error, "not now");
+    EXPECT_EQ(stored(sent.id).available_at, clock.now() + 5s);
+
+    clock.advance(5s);
+    verdict = Verdict::down("away");
+    EXPECT_EQ(process_one(outbox, routes)->settled, Settled::ready);
+    EXPECT_EQ(stored(sent.id).retry_count, 1U);
+
+    clock.advance(1s);
+    verdict = Verdict::fail("never");
+    EXPECT_EQ(process_one(outbox, routes)->settled, Settled::dead);
+    EXPECT_EQ(stored(sent.id).last_error, "never");
+
+    verdict = Verdict::done();
+    const std::array dead{sent.id};
+    outbox.redrive(dead);
+    EXPECT_EQ(process_one(outbox, routes)->settled, Settled::done);
+}
+
+TEST_F(Process, ADelayOutsideTheLimitsIsBroughtWithinThem) {
+    Verdict verdict{.outcome = Outcome::release, .delay = -5s};
+    routes.on("t", [&](const Message&) { return verdict; });
+    const auto sent = outbox.enqueue({.topic = "t", .payload = ""});
+    process_one(outbox, routes);
+    EXPECT_EQ(stored(sent.id).available_at, clock.now());
+    verdict.delay = store.limits().delay_max + 1s;
+    process_one(outbox, routes);
+    EXPECT_EQ(stored(sent.id).available_at, clock.now() + store.limits().delay_max);
+}
+
+TEST_F(Process, AVerdictThatATypedHandlerReturnsCounts) {
+    routes.on<Paid>([](const Paid& paid, const Message&, HandlerContext&) {
+        return paid.amount == 0 ? Verdict::fail("nothing was paid") : Verdict::done();
+    });
+    const auto nothing = outbox.enqueue(Paid{0});
+    const auto something = outbox.enqueue(Paid{1});
+    while (process_one(outbox, routes)) {
+    }
+    EXPECT_EQ(stored(nothing.id).state, State::dead);
+    EXPECT_EQ(stored(something.id).state, State::done);
+}
+
+TEST_F(Process, WhatATransactionalHandlerWroteIsUndoneByItsVerdict) {
+    routes.in_transaction("t", [&](const Message&, HandlerContext& context) {
+        outbox.enqueue(context.transaction(), {.topic = "effect", .payload = ""});
+        return Verdict::retry("not now");
+    });
+    const auto sent = outbox.enqueue({.topic = "t", .payload = ""});
+    EXPECT_EQ(process_one(outbox, routes)->settled, Settled::ready);
+    EXPECT_EQ(stored(sent.id).retry_count, 1U);
+    EXPECT_TRUE(store.enqueued("effect").empty());
+}
+
 TEST_F(Process, AnyDelayThatAHandlerAsksForIsTaken) {
     Duration wanted{};
     routes.on("t", [&](const Message&) { throw RetryAfter(wanted, "later"); });
@@ -146,10 +264,14 @@ TEST_F(Process, AMessageWithoutHandlerIsRetriedOrDeadByPolicy) {
         .on_unroutable = [&](const Message& m) { unroutable.push_back(m.topic); }};
     const auto first = outbox.enqueue({.topic = "unknown", .payload = ""});
     EXPECT_EQ(process_one(outbox, routes)->settled, Settled::ready);
-    EXPECT_EQ(stored(first.id).last_error,
-              "no handler for topic 'unknown' of aggregate type '__GLOBAL__'");
+    EXPECT_EQ(stored(first.id).last_error, "no handler for topic 'unknown'");
     clock.advance(2s);
     EXPECT_EQ(process_one(outbox, routes, dead)->settled, Settled::dead);
+    const auto typed = outbox.enqueue(
+        {.topic = "unknown", .payload = "", .aggregate_type = AggregateType("cart")});
+    process_one(outbox, routes);
+    EXPECT_EQ(stored(typed.id).last_error,
+              "no handler for topic 'unknown' of aggregate type 'cart'");
     EXPECT_EQ(unroutable, std::vector<std::string>{"unknown"});
 }
 

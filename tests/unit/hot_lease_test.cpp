@@ -5,8 +5,9 @@
 #include <array>
 
 #include "base/random.hpp"
+#include "dispatch/dispatch_core.hpp"
 #include "postroom/testing.hpp"
-#include "queue/dispatch_core.hpp"
+#include "queue/hot_path.hpp"
 
 namespace postroom::hot_lease_test {
 namespace {

@@ -1,4 +1,4 @@
-#include "queue/in_flight.hpp"
+#include "dispatch/in_flight.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

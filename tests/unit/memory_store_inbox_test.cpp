@@ -21,12 +21,7 @@ using testing::IsEmpty;
 class MemoryInboxTest : public testing::Test {
 protected:
     static ReceivedMessage message(const std::string& payload) {
-        ReceivedMessage message;
-        message.topic = "t";
-        message.source = "s";
-        message.message_id = "m";
-        message.payload = payload;
-        return message;
+        return {.topic = "t", .source = "s", .message_id = "m", .payload = payload};
     }
 
     static ReceivedMessage hashed(const std::string& payload, const std::string& hash) {
@@ -57,7 +52,7 @@ protected:
         return found.at(0);
     }
 
-    const InboxKey key{"s", "m"};
+    const InboxKey key{.source = "s", .message_id = "m"};
     const OwnerToken owner = OwnerToken::generate();
     ManualClock clock;
     MemoryStore store{clock, {.statement_timeout = 50ms}, 1};
@@ -80,7 +75,7 @@ TEST_F(MemoryInboxTest, AReceivedMessageIsClaimedAndAckedAndStaysDone) {
     EXPECT_THAT(claim(), IsEmpty());
     const Message done = stored();
     EXPECT_EQ(done.state, State::done);
-    EXPECT_EQ(done.payload, "");
+    EXPECT_EQ(done.payload, "a");
     EXPECT_EQ(done.processed_by, owner.to_string());
     EXPECT_EQ(done.created_at, first_seen);
     EXPECT_EQ(done.last_seen, clock.now());
@@ -163,8 +158,12 @@ TEST_F(MemoryInboxTest, ASeenMessageIsKnownButNotClaimable) {
 }
 
 TEST_F(MemoryInboxTest, KeysCompareByteByByte) {
-    store.see(nullptr, {"s", "m"}, std::nullopt);
-    for (const InboxKey& other : {InboxKey{"S", "m"}, {"s", "M"}, {"s", "m "}, {"s ", "m"}})
+    const auto named = [](const char* source, const char* message_id) {
+        return InboxKey{.source = source, .message_id = message_id};
+    };
+    store.see(nullptr, named("s", "m"), std::nullopt);
+    for (const InboxKey& other :
+         {named("S", "m"), named("s", "M"), named("s", "m "), named("s ", "m")})
         EXPECT_EQ(store.see(nullptr, other, std::nullopt).previous, std::nullopt);
 }
 
@@ -224,7 +223,7 @@ TEST_F(MemoryInboxTest, ContentForAKeyThatIsDeadIsStoredDead) {
 TEST_F(MemoryInboxTest, PurgeGoesByLastSeenAndTakesOnlyDoneOnes) {
     receive(message("a"));
     settle(claim().at(0), Outcome::ack);
-    store.see(nullptr, {"s", "other"}, std::nullopt);
+    store.see(nullptr, {.source = "s", .message_id = "other"}, std::nullopt);
     clock.advance(24h);
     store.see(nullptr, key, std::nullopt);
     EXPECT_EQ(store.purge(Queue::inbox, {.older_than = 24h}).purged, 0u);

@@ -12,6 +12,7 @@
 
 #include "postroom/error.hpp"
 #include "postroom/testing.hpp"
+#include "queue/hot_path.hpp"
 
 namespace postroom::memory_store_test {
 namespace {
@@ -25,11 +26,7 @@ class MemoryStoreTest : public testing::Test {
 protected:
     // The payload doubles as message id.
     static NewMessage message(const std::string& payload) {
-        NewMessage message;
-        message.topic = "t";
-        message.payload = payload;
-        message.message_id = MessageId{payload};
-        return message;
+        return {.topic = "t", .payload = payload, .message_id = MessageId{payload}};
     }
 
     EnqueueResult put(const NewMessage& message, TxContext* tx = nullptr,
@@ -380,8 +377,9 @@ TEST_F(MemoryStoreTest, RefusesWhatWouldCorruptIt) {
     NewMessage without_payload = message("a");
     without_payload.payload.reset();
     EXPECT_THROW(put(without_payload), std::invalid_argument);
-    EXPECT_THROW(store.claim(Queue::outbox, {}), std::invalid_argument);
-    EXPECT_THROW(store.claim(Queue::outbox, {.owner = owner, .lease = 0s}), std::invalid_argument);
+    EXPECT_THROW((void)store.claim(Queue::outbox, {}), std::invalid_argument);
+    EXPECT_THROW((void)store.claim(Queue::outbox, {.owner = owner, .lease = 0s}),
+                 std::invalid_argument);
     const BornLease born{.owner = owner, .lease_id = LeaseId{1}, .lease = 1s};
     NewMessage deferred = message("a");
     deferred.due_time = clock.now();

@@ -33,8 +33,10 @@ MetricsSnapshot expected_after(EventKind kind) {
             return {.cold_enqueued = 3};
         case EventKind::claimed:
             return {.claims = 1};
+        case EventKind::checked:
         case EventKind::started:
         case EventKind::circuit_closed:
+        case EventKind::store_waits:
             return {};
         case EventKind::delivered:
             return {.dispatch_success = 1, .latency = {.counts = {0, 0, 1}, .sum = 4ms}};

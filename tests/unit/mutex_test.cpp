@@ -7,6 +7,8 @@
 #include <thread>
 #include <utility>
 
+#include "base/sleep.hpp"
+
 namespace postroom::base::mutex_test {
 namespace {
 
@@ -118,6 +120,48 @@ TEST(CondVar, StopEndsATimedWaitEarly) {
     stop.request_stop();
     const auto before = steady_clock::now();
     EXPECT_EQ(slot.take_for(stop.get_token(), 1h), std::nullopt);
+    EXPECT_LT(steady_clock::now() - before, 1min);
+}
+
+TEST(SleepFor, LastsAsLongAsItShould) {
+    const auto before = steady_clock::now();
+    EXPECT_TRUE(sleep_for(std::stop_token{}, 30ms));
+    EXPECT_GE(steady_clock::now() - before, 30ms);
+}
+
+TEST(SleepFor, EndsEarlyWhenAskedToStop) {
+    std::stop_source stop;
+    const std::jthread asks([&] { stop.request_stop(); });
+    const auto before = steady_clock::now();
+    EXPECT_FALSE(sleep_for(stop.get_token(), 1h));
+    EXPECT_LT(steady_clock::now() - before, 1min);
+}
+
+TEST(LookUntil, LooksAgainUntilItSeesSomething) {
+    int looks = 0;
+    EXPECT_TRUE(look_until([&] { return ++looks == 3; }, 1ms, 1h, {}));
+    EXPECT_EQ(looks, 3);
+}
+
+TEST(LookUntil, LooksOnceWhereThereIsNoTime) {
+    int looks = 0;
+    EXPECT_FALSE(look_until([&] { return ++looks == 3; }, 1ms, 0ms, {}));
+    EXPECT_EQ(looks, 1);
+}
+
+TEST(LookUntil, GivesUpWhenTheTimeIsOver) {
+    const auto before = steady_clock::now();
+    EXPECT_FALSE(look_until([] { return false; }, 1h, 30ms, {}));
+    EXPECT_GE(steady_clock::now() - before, 30ms);
+    EXPECT_LT(steady_clock::now() - before, 1min);
+}
+
+TEST(LookUntil, EndsEarlyWhenAskedToStop) {
+    std::stop_source stop;
+    const std::jthread asks([&] { stop.request_stop(); });
+    const auto before = steady_clock::now();
+    EXPECT_FALSE(
+        look_until([] { return false; }, 1h, std::chrono::microseconds::max(), stop.get_token()));
     EXPECT_LT(steady_clock::now() - before, 1min);
 }
 

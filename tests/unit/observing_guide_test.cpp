@@ -2,32 +2,24 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
 #include <regex>
 #include <set>
 #include <sstream>
-#include <stdexcept>
 #include <string>
 
-#include "postroom/log.hpp"
 #include "postroom/metrics.hpp"
+#include "postroom/observer.hpp"
+#include "postroom/otlp.hpp"
+#include "postroom/outbox.hpp"
+#include "postroom/testing.hpp"
+#include "support/source_file.hpp"
 
 namespace postroom::observing_guide_test {
 namespace {
 
 using testing::HasSubstr;
 
-std::string read(const std::string& name) {
-    const std::filesystem::path path = std::filesystem::path(POSTROOM_SOURCE_DIR) / name;
-    std::ifstream file(path);
-    if (!file) throw std::runtime_error("cannot read " + path.string());
-    std::ostringstream text;
-    text << file.rdbuf();
-    return text.str();
-}
-
-std::string guide() { return read("docs/guides/observing.md"); }
+std::string guide() { return test::read_source_file("docs/guides/observing.md"); }
 
 TEST(ObservingGuide, TheCodeWritesLinesAndCounts) {
     testing::internal::CaptureStderr();
@@ -44,8 +36,18 @@ TEST(ObservingGuide, TheCodeWritesLinesAndCounts) {
                 testing::EndsWith("Z WARNING OUTBOX_HOT_DROP store=main count=2\n"));
 }
 
+TEST(ObservingGuide, TheCodeTraces) {
+    ManualClock clock;
+    MemoryStore store(clock);
+    OtlpExporter exporter({.url = "http://127.0.0.1:4318/v1/traces"});
+    TracingObserver tracing(exporter);
+    Outbox outbox(store, {.queue = {.observer = &tracing}, .tracing = &tracing});
+    outbox.enqueue({.topic = "order.placed", .payload = "{}"});
+    EXPECT_TRUE(TraceContext::of(store.enqueued("order.placed").at(0).headers));
+}
+
 TEST(ObservingGuide, ItsCodeIsThatOfTheTest) {
-    const std::string source = read("tests/unit/observing_guide_test.cpp");
+    const std::string source = test::read_source_file("tests/unit/observing_guide_test.cpp");
     std::istringstream text(guide());
     int blocks = 0;
     for (std::string line; std::getline(text, line);) {
@@ -55,7 +57,7 @@ TEST(ObservingGuide, ItsCodeIsThatOfTheTest) {
         EXPECT_THAT(source, HasSubstr(block));
         ++blocks;
     }
-    EXPECT_EQ(blocks, 2);
+    EXPECT_EQ(blocks, 3);
 }
 
 TEST(ObservingGuide, ItListsEveryLine) {
@@ -67,14 +69,15 @@ TEST(ObservingGuide, ItListsEveryLine) {
                      .min_level = LogLevel::debug,
                      .summary_every = 1});
     for (std::size_t i = 0; i <= static_cast<std::size_t>(EventKind::oldest_lag); ++i)
-        log.observe({.kind = static_cast<EventKind>(i), .count = 1});
-    EXPECT_EQ(names.size(), 21u);
+        log.observe({.kind = static_cast<EventKind>(i), .count = 1, .operation = "claim"});
+    log.observe({.kind = EventKind::claimed});  // after a failure: the store is back
+    EXPECT_EQ(names.size(), 24u);
     const std::string text = guide();
     for (const std::string& name : names) EXPECT_THAT(text, HasSubstr("| `" + name + "` |"));
 }
 
 TEST(ObservingGuide, ItListsEveryFigure) {
-    const std::string header = read("include/postroom/metrics.hpp");
+    const std::string header = test::read_source_file("include/postroom/metrics.hpp");
     const std::size_t begin = header.find("struct MetricsSnapshot {");
     const std::string members = header.substr(begin, header.find("friend", begin) - begin);
     const std::regex member(R"(\n    [\w:]+ (\w+)( = 0|\{\});)");

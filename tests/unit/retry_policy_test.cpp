@@ -70,6 +70,19 @@ TEST(RetryPolicy, JitterIsCappedAgain) {
     EXPECT_EQ(RetryPolicy::fast().delay(20, low), Duration{30s});
 }
 
+TEST(RetryPolicy, S001_13_1_AFunctionTakesThePlaceOfTheFormula) {
+    ConstantRandom random(middle);
+    RetryPolicy policy{.own = [](std::uint32_t attempts) { return Duration{attempts * 7s}; }};
+    EXPECT_EQ(policy.delay(0, random), Duration{7s});
+    EXPECT_EQ(policy.delay(1, random), Duration{7s});
+    EXPECT_EQ(policy.delay(30, random), Duration{210s});  // the cap is the formula's
+    EXPECT_NO_THROW(validate(policy));
+    policy.own = [](std::uint32_t) { return Duration::zero(); };
+    EXPECT_EQ(policy.delay(1, random), Duration{1us});
+    policy.own = [](std::uint32_t) -> Duration { throw std::runtime_error("no idea"); };
+    EXPECT_EQ(policy.delay(3, random), Duration{8s});
+}
+
 TEST(RetryPolicy, MinutesDoubleAndEndAfterThreeAttempts) {
     EXPECT_EQ(delays(RetryPolicy::minutes(), middle, 3), (Delays{2min, 4min, 8min}));
     EXPECT_EQ(delays(RetryPolicy::minutes(), middle, 12).back(), Duration{24h});

@@ -8,7 +8,6 @@
 #include "postroom/outbox.hpp"
 #include "postroom/testing.hpp"
 #include "runtime/loop.hpp"
-#include "runtime/monotonic_clock.hpp"
 #include "runtime/worker_pool.hpp"
 
 namespace postroom::runtime_test {
@@ -17,12 +16,11 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr int cycles = 1000;
-const MonotonicClock monotonic_clock{};
 
 TEST(LoopStress, AThreadThatIsWokenAndStoppedAtAnyMomentEnds) {
     std::atomic<int> steps = 0;
     for (int i = 0; i < cycles; ++i) {
-        Loop loop(monotonic_clock, [&](Instant now, const std::stop_token&) {
+        Loop loop(monotonic_clock(), [&](Instant now, const std::stop_token&) {
             ++steps;
             return now + 1h;
         });
@@ -39,7 +37,7 @@ TEST(LoopStress, AThreadThatIsWokenAndStoppedAtAnyMomentEnds) {
 TEST(LoopStress, EveryWakeOfTheThreadIsFollowedByAStep) {
     std::atomic<int> asked = 0;
     std::atomic<int> seen = 0;
-    Loop loop(monotonic_clock, [&](Instant now, const std::stop_token&) {
+    Loop loop(monotonic_clock(), [&](Instant now, const std::stop_token&) {
         seen = asked.load();
         return now + 1h;
     });

@@ -24,7 +24,8 @@ protected:
     std::string next(Instant now, bool may_claim = true) {
         const std::optional<Pick> pick = schedule->next(now, may_claim);
         if (!pick) return "";
-        constexpr std::array names{"keep", "settle", "leave", "listen", "claim", "tend"};
+        constexpr std::array names{"keep",  "settle", "leave",   "listen",
+                                   "claim", "report", "maintain"};
         return std::string(1, static_cast<char>('a' + pick->store)) + "." +
                names.at(static_cast<std::size_t>(pick->step));
     }
@@ -49,19 +50,19 @@ TEST_F(ScheduleTest, NothingIsDueUntilItIsSaid) {
 
 TEST_F(ScheduleTest, LeasesAndOutcomesGoBeforeNewMessagesAndCleaningLast) {
     start({});
-    for (const Step step : {Step::tend, Step::claim, Step::settle, Step::keep}) due(0, step);
+    for (const Step step : {Step::maintain, Step::claim, Step::settle, Step::keep}) due(0, step);
     EXPECT_EQ(next(t0), "a.keep");
     EXPECT_EQ(next(t0), "a.settle");
     EXPECT_EQ(next(t0), "a.claim");
-    EXPECT_EQ(next(t0), "a.tend");
+    EXPECT_EQ(next(t0), "a.maintain");
     EXPECT_EQ(next(t0), "");
 }
 
 TEST_F(ScheduleTest, CleaningIsNotPutOffForEver) {
     start({});
-    due(0, Step::tend, t0);
+    due(0, Step::maintain, t0);
     due(1, Step::settle, t0);
-    EXPECT_EQ(next(t0 + 2s), "a.tend");
+    EXPECT_EQ(next(t0 + 2s), "a.maintain");
 }
 
 TEST_F(ScheduleTest, AStepRunsOnceAtATimeAndAgainWhenItWasWokenMeanwhile) {
@@ -79,10 +80,10 @@ TEST_F(ScheduleTest, AStepRunsOnceAtATimeAndAgainWhenItWasWokenMeanwhile) {
 
 TEST_F(ScheduleTest, AnEarlierTimeWinsAndALaterOneDoesNot) {
     start({});
-    due(0, Step::tend, t0 + 10s);
-    due(0, Step::tend, t0 + 20s);
+    due(0, Step::maintain, t0 + 10s);
+    due(0, Step::maintain, t0 + 20s);
     EXPECT_EQ(schedule->wake_at(t0), t0 + 10s);
-    due(0, Step::tend, t0 + 5s);
+    due(0, Step::maintain, t0 + 5s);
     EXPECT_EQ(schedule->wake_at(t0), t0 + 5s);
 }
 

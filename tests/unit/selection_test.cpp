@@ -1,5 +1,5 @@
 // The strategies as tables: who is there, who was last, who comes next.
-#include "postroom/selection.hpp"
+#include "postroom/tenancy.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "queue/settler.hpp"
+#include "dispatch/settler.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "postroom/topic.hpp"
+#include "postroom/message.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,24 +1,14 @@
 // The guide shows the code of the example, not something like it.
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
 #include <sstream>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "support/source_file.hpp"
+
 namespace postroom::test {
 namespace {
-
-std::string read(const std::string& name) {
-    const std::filesystem::path path = std::filesystem::path(POSTROOM_SOURCE_DIR) / name;
-    std::ifstream file(path);
-    if (!file) throw std::runtime_error("cannot read " + path.string());
-    std::ostringstream text;
-    text << file.rdbuf();
-    return text.str();
-}
 
 // The lines between "// [name]" and "// [/name]", without the indentation of the marks.
 std::string region(const std::string& source, const std::string& name) {
@@ -63,8 +53,9 @@ std::vector<Block> code_blocks(const std::string& guide) {
 }
 
 TEST(ReceivingWebhooksGuide, EveryCodeBlockIsARegionOfTheExample) {
-    const std::string example = read("examples/webhook_receiver/webhook_receiver.cpp");
-    const std::vector<Block> blocks = code_blocks(read("docs/guides/receiving-webhooks.md"));
+    const std::string example = read_source_file("examples/webhook_receiver/webhook_receiver.cpp");
+    const std::vector<Block> blocks =
+        code_blocks(read_source_file("docs/guides/receiving-webhooks.md"));
     EXPECT_GE(blocks.size(), 5u);
     for (const Block& block : blocks)
         EXPECT_EQ(block.text, region(example, block.name)) << block.name;

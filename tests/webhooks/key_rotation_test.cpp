@@ -12,15 +12,16 @@
 namespace postroom::test {
 namespace {
 
+using webhooks::Authenticity;
 using webhooks::Key;
 using webhooks::StandardWebhooks;
 using webhooks::StripeStyle;
-using webhooks::Verdict;
 
 class KeyRotation : public testing::Test {
 protected:
-    Verdict verdict(const StandardWebhooks& receiver, const StandardWebhooks& sender) const {
-        return receiver.verify(views(sender.sign(message_id, body)), body).verdict;
+    Authenticity authenticity(const StandardWebhooks& receiver,
+                              const StandardWebhooks& sender) const {
+        return receiver.verify(views(sender.sign(message_id, body)), body).authenticity;
     }
 
     ManualClock clock_;
@@ -29,15 +30,15 @@ protected:
 };
 
 TEST_F(KeyRotation, NoMessageIsRefusedWhileTheKeyIsChanged) {
-    EXPECT_EQ(verdict(receiver_, sender_), Verdict::ok);
+    EXPECT_EQ(authenticity(receiver_, sender_), Authenticity::ok);
     sender_.add_key({"new", secret_two});  // signs with both from here on
-    EXPECT_EQ(verdict(receiver_, sender_), Verdict::ok);
+    EXPECT_EQ(authenticity(receiver_, sender_), Authenticity::ok);
     receiver_.add_key({"new", secret_two});
-    EXPECT_EQ(verdict(receiver_, sender_), Verdict::ok);
+    EXPECT_EQ(authenticity(receiver_, sender_), Authenticity::ok);
     EXPECT_TRUE(receiver_.revoke_key("old"));
-    EXPECT_EQ(verdict(receiver_, sender_), Verdict::ok);
+    EXPECT_EQ(authenticity(receiver_, sender_), Authenticity::ok);
     EXPECT_TRUE(sender_.revoke_key("old"));
-    EXPECT_EQ(verdict(receiver_, sender_), Verdict::ok);
+    EXPECT_EQ(authenticity(receiver_, sender_), Authenticity::ok);
 }
 
 TEST_F(KeyRotation, AllKeysSignInTheOrderTheyWereAdded) {
@@ -50,8 +51,8 @@ TEST_F(KeyRotation, AllKeysSignInTheOrderTheyWereAdded) {
     EXPECT_EQ(value.find(std::string("t=") + timestamp + ",v1=" + stripe_digest + ",v1="), 0u);
     EXPECT_EQ(StripeStyle({{"b", "another secret text"}}, {.clock = &clock_})
                   .verify(views({{"Stripe-Signature", value}}), body)
-                  .verdict,
-              Verdict::ok);
+                  .authenticity,
+              Authenticity::ok);
 }
 
 TEST_F(KeyRotation, TheVerificationNamesTheKeyThatMatched) {
@@ -68,9 +69,9 @@ TEST_F(KeyRotation, ARevokedKeyIsRefusedAtOnceAndForBothSides) {
     receiver_.add_key({"new", secret_two});
     EXPECT_TRUE(receiver_.revoke_key("old"));
     EXPECT_FALSE(receiver_.revoke_key("old"));
-    EXPECT_EQ(verdict(receiver_, sender_), Verdict::no_matching_signature);
+    EXPECT_EQ(authenticity(receiver_, sender_), Authenticity::no_matching_signature);
     EXPECT_TRUE(receiver_.revoke_key("new"));
-    EXPECT_EQ(verdict(receiver_, sender_), Verdict::no_matching_signature);
+    EXPECT_EQ(authenticity(receiver_, sender_), Authenticity::no_matching_signature);
     try {
         receiver_.sign(message_id, body);
         ADD_FAILURE() << "signed without a key";
@@ -78,7 +79,7 @@ TEST_F(KeyRotation, ARevokedKeyIsRefusedAtOnceAndForBothSides) {
         EXPECT_EQ(error.kind(), ErrorKind::misuse);
     }
     receiver_.add_key({"old", secret_one});
-    EXPECT_EQ(verdict(receiver_, sender_), Verdict::ok);
+    EXPECT_EQ(authenticity(receiver_, sender_), Authenticity::ok);
 }
 
 TEST_F(KeyRotation, ListsOfKeysAreChecked) {
@@ -90,7 +91,7 @@ TEST_F(KeyRotation, ListsOfKeysAreChecked) {
     for (std::size_t i = 1; i < StandardWebhooks::keys_max; ++i)
         receiver_.add_key({"key" + std::to_string(i), secret_two});
     EXPECT_THROW(receiver_.add_key({"too many", secret_two}), std::invalid_argument);
-    EXPECT_EQ(verdict(receiver_, sender_), Verdict::ok);
+    EXPECT_EQ(authenticity(receiver_, sender_), Authenticity::ok);
 }
 
 TEST_F(KeyRotation, KeysMayChangeWhileOthersVerify) {

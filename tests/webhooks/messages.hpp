@@ -14,7 +14,9 @@
 namespace postroom::webhooks {
 
 // How googletest prints them.
-inline void PrintTo(Verdict verdict, std::ostream* out) { *out << to_string(verdict); }
+inline void PrintTo(Authenticity authenticity, std::ostream* out) {
+    *out << to_string(authenticity);
+}
 
 }  // namespace postroom::webhooks
 

@@ -15,10 +15,10 @@ namespace postroom::test {
 namespace {
 
 using namespace std::chrono_literals;
+using webhooks::Authenticity;
 using webhooks::Header;
 using webhooks::StandardWebhooks;
 using webhooks::StripeStyle;
-using webhooks::Verdict;
 
 // peer.js as a child process; see there for the requests.
 class Peer {

@@ -10,13 +10,13 @@ namespace postroom::test {
 namespace {
 
 using namespace std::chrono_literals;
+using webhooks::Authenticity;
 using webhooks::Header;
 using webhooks::http_status;
 using webhooks::Receipt;
 using webhooks::Receiver;
 using webhooks::ReceiverOptions;
 using webhooks::StripeStyle;
-using webhooks::Verdict;
 using Outcome = Receipt::Outcome;
 
 std::string sha256_bytes(std::string_view text) {
@@ -27,7 +27,7 @@ std::string sha256_bytes(std::string_view text) {
 TEST_P(ReceiverTest, AVerifiedMessageIsQueuedWithItsDigest) {
     const Receipt receipt = receive(standard_headers());
     EXPECT_EQ(receipt.outcome, Outcome::accepted);
-    EXPECT_EQ(receipt.verdict, Verdict::ok);
+    EXPECT_EQ(receipt.authenticity, Authenticity::ok);
     EXPECT_EQ(receipt.message_id, message_id);
     EXPECT_EQ(http_status(receipt), 200);
 
@@ -44,26 +44,26 @@ TEST_P(ReceiverTest, AVerifiedMessageIsQueuedWithItsDigest) {
 }
 
 TEST_P(ReceiverTest, WhatDoesNotVerifyWritesNothing) {
-    const auto rejected = [&](const std::vector<Header>& headers, Verdict verdict, int status,
-                              std::string_view text = body) {
+    const auto rejected = [&](const std::vector<Header>& headers, Authenticity authenticity,
+                              int status, std::string_view text = body) {
         const Receipt receipt = receive(headers, text);
         EXPECT_EQ(receipt.outcome, Outcome::rejected);
-        EXPECT_EQ(receipt.verdict, verdict);
+        EXPECT_EQ(receipt.authenticity, authenticity);
         EXPECT_EQ(receipt.id, std::nullopt);
-        EXPECT_EQ(http_status(receipt), status) << to_string(verdict);
+        EXPECT_EQ(http_status(receipt), status) << to_string(authenticity);
     };
-    rejected({}, Verdict::missing_header, 400);
-    rejected(standard_headers(message_id, "yesterday"), Verdict::malformed, 400);
+    rejected({}, Authenticity::missing_header, 400);
+    rejected(standard_headers(message_id, "yesterday"), Authenticity::malformed, 400);
     rejected(standard_headers(message_id, timestamp, std::string(1'000'000, 'x')),
-             Verdict::header_too_large, 431);
-    rejected(standard_headers(message_id, timestamp, signature_two), Verdict::no_matching_signature,
-             401);
-    rejected(standard_headers(message_id, timestamp, "v2,x"), Verdict::unknown_version, 401);
-    rejected(standard_headers(), Verdict::no_matching_signature, 401, "{}");
+             Authenticity::header_too_large, 431);
+    rejected(standard_headers(message_id, timestamp, signature_two),
+             Authenticity::no_matching_signature, 401);
+    rejected(standard_headers(message_id, timestamp, "v2,x"), Authenticity::unknown_version, 401);
+    rejected(standard_headers(), Authenticity::no_matching_signature, 401, "{}");
     clock_.advance(301s);
-    rejected(standard_headers(), Verdict::timestamp_too_old, 401);
+    rejected(standard_headers(), Authenticity::timestamp_too_old, 401);
     clock_.advance(-602s);
-    rejected(standard_headers(), Verdict::timestamp_in_future, 401);
+    rejected(standard_headers(), Authenticity::timestamp_in_future, 401);
     EXPECT_THAT(stored(), testing::IsEmpty());
 }
 
@@ -126,14 +126,14 @@ TEST_P(ReceiverTest, AnIdUsedForAnotherBodyIsReported) {
 }
 
 TEST_P(ReceiverTest, AMessageThatWasOnlySeenIsQueued) {
-    EXPECT_FALSE(inbox_.already_processed(message_id, "shop"));
+    EXPECT_FALSE(inbox_.already_processed({.source = "shop", .message_id = message_id}));
     EXPECT_EQ(receive(standard_headers()).outcome, Outcome::accepted);
     EXPECT_EQ(stored().at(0).state, State::ready);
 }
 
 TEST_P(ReceiverTest, ADeadMessageStaysDead) {
     receive(standard_headers());
-    ASSERT_TRUE(inbox_.mark_dead(message_id, "shop", "poison"));
+    ASSERT_TRUE(inbox_.mark_dead({.source = "shop", .message_id = message_id}, "poison"));
     EXPECT_EQ(receive(standard_headers()).outcome, Outcome::duplicate);
     EXPECT_EQ(stored().at(0).state, State::dead);
 }
@@ -148,14 +148,13 @@ TEST_P(ReceiverTest, TheSameIdFromTwoSourcesIsTwoMessages) {
 TEST_P(ReceiverTest, InATransactionTheMessageComesWithTheCommit) {
     {
         const std::unique_ptr<Transaction> tx = store().begin();
-        EXPECT_EQ(receiver_.receive(views(standard_headers()), body, tx.get()).outcome,
+        EXPECT_EQ(receiver_.receive(*tx, views(standard_headers()), body).outcome,
                   Outcome::accepted);
         tx->rollback();
     }
     EXPECT_THAT(stored(), testing::IsEmpty());
     const std::unique_ptr<Transaction> tx = store().begin();
-    EXPECT_EQ(receiver_.receive(views(standard_headers()), body, tx.get()).outcome,
-              Outcome::accepted);
+    EXPECT_EQ(receiver_.receive(*tx, views(standard_headers()), body).outcome, Outcome::accepted);
     tx->commit();
     EXPECT_EQ(stored().size(), 1u);
 }
@@ -166,7 +165,7 @@ TEST_P(ReceiverTest, ABodyThatIsTooLongIsUnusable) {
     const std::string longer = longest + 'x';
     const Receipt receipt = receive(scheme_.sign("longer", longer), longer);
     EXPECT_EQ(receipt.outcome, Outcome::rejected);
-    EXPECT_EQ(receipt.verdict, Verdict::unusable_message);
+    EXPECT_EQ(receipt.authenticity, Authenticity::unusable_message);
     EXPECT_EQ(http_status(receipt), 422);
     EXPECT_THAT(receipt.reason, testing::HasSubstr("max_payload_bytes"));
     EXPECT_EQ(stored().size(), 1u);
@@ -201,7 +200,7 @@ TEST_P(ReceiverTest, StripeStyleTakesTheIdFromTheBody) {
                                     "topic " + std::string(256, 'x'), std::string("topic \xff"),
                                     std::string(256, 'x') + " id"}) {
         const Receipt unusable = receive_text(text);
-        EXPECT_EQ(unusable.verdict, Verdict::unusable_message) << text;
+        EXPECT_EQ(unusable.authenticity, Authenticity::unusable_message) << text;
         EXPECT_EQ(unusable.outcome, Outcome::rejected);
         EXPECT_NE(unusable.reason, "");
     }

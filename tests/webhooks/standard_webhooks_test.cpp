@@ -11,20 +11,21 @@ namespace {
 
 using namespace std::chrono_literals;
 using namespace std::string_view_literals;
+using webhooks::Authenticity;
 using webhooks::Header;
 using webhooks::HeaderView;
 using webhooks::Key;
 using webhooks::StandardWebhooks;
-using webhooks::Verdict;
 using webhooks::Verification;
 
 class StandardWebhooksTest : public testing::Test {
 protected:
-    Verdict verdict(const std::vector<Header>& headers, std::string_view text = body) const {
-        return scheme_.verify(views(headers), text).verdict;
+    Authenticity authenticity(const std::vector<Header>& headers,
+                              std::string_view text = body) const {
+        return scheme_.verify(views(headers), text).authenticity;
     }
-    Verdict verdict_of_signature(const std::string& signature) const {
-        return verdict(standard_headers(message_id, timestamp, signature));
+    Authenticity result_of_signature(const std::string& signature) const {
+        return authenticity(standard_headers(message_id, timestamp, signature));
     }
 
     ManualClock clock_;
@@ -33,21 +34,21 @@ protected:
 
 TEST_F(StandardWebhooksTest, AcceptsTheFixedVectorAndTellsWhatWasSigned) {
     const Verification result = scheme_.verify(views(standard_headers()), body);
-    EXPECT_EQ(result.verdict, Verdict::ok);
+    EXPECT_EQ(result.authenticity, Authenticity::ok);
     EXPECT_EQ(result.message_id, message_id);
     EXPECT_EQ(result.signed_at, clock_.now());
     EXPECT_EQ(result.key_name, "one");
 }
 
 TEST_F(StandardWebhooksTest, AcceptsTheVectorsOfAnEmptyAndOfANonAsciiBody) {
-    EXPECT_EQ(verdict(standard_headers(message_id, timestamp,
-                                       "v1,fRtJCG/qWK1q8+WCy1C/ZSz539hwSv2Cg2lPESWeM6Y="),
-                      ""),
-              Verdict::ok);
-    EXPECT_EQ(verdict(standard_headers(message_id, timestamp,
-                                       "v1,nDdWWwgB8sL6zmJ3769yFDnR6CTuBBmepi8bO0OmSVk="),
-                      R"({"name":"Ærøskøbing"})"),
-              Verdict::ok);
+    EXPECT_EQ(authenticity(standard_headers(message_id, timestamp,
+                                            "v1,fRtJCG/qWK1q8+WCy1C/ZSz539hwSv2Cg2lPESWeM6Y="),
+                           ""),
+              Authenticity::ok);
+    EXPECT_EQ(authenticity(standard_headers(message_id, timestamp,
+                                            "v1,nDdWWwgB8sL6zmJ3769yFDnR6CTuBBmepi8bO0OmSVk="),
+                           R"({"name":"Ærøskøbing"})"),
+              Authenticity::ok);
 }
 
 TEST_F(StandardWebhooksTest, SignsTheFixedVector) {
@@ -65,22 +66,22 @@ TEST_F(StandardWebhooksTest, BinaryBodiesAreSignedByteByByte) {
     std::string bytes;
     for (int i = 0; i < 256; ++i) bytes += static_cast<char>(i);
     const std::vector<Header> headers = scheme_.sign(message_id, bytes);
-    EXPECT_EQ(verdict(headers, bytes), Verdict::ok);
-    EXPECT_EQ(verdict(headers, std::string_view(bytes).substr(0, 255)),
-              Verdict::no_matching_signature);
+    EXPECT_EQ(authenticity(headers, bytes), Authenticity::ok);
+    EXPECT_EQ(authenticity(headers, std::string_view(bytes).substr(0, 255)),
+              Authenticity::no_matching_signature);
 }
 
 TEST_F(StandardWebhooksTest, TheSecretMayComeWithoutItsPrefix) {
     const StandardWebhooks plain({{"one", std::string(secret_one).substr(6)}}, {.clock = &clock_});
-    EXPECT_EQ(plain.verify(views(standard_headers()), body).verdict, Verdict::ok);
+    EXPECT_EQ(plain.verify(views(standard_headers()), body).authenticity, Authenticity::ok);
 }
 
 TEST_F(StandardWebhooksTest, HeaderNamesAreComparedWithoutCase) {
-    EXPECT_EQ(verdict({{"WEBHOOK-ID", message_id},
-                       {"Webhook-Timestamp", timestamp},
-                       {"content-type", "application/json"},
-                       {"wEbHoOk-SiGnAtUrE", signature_one}}),
-              Verdict::ok);
+    EXPECT_EQ(authenticity({{"WEBHOOK-ID", message_id},
+                            {"Webhook-Timestamp", timestamp},
+                            {"content-type", "application/json"},
+                            {"wEbHoOk-SiGnAtUrE", signature_one}}),
+              Authenticity::ok);
 }
 
 // Every bit of everything that takes part, one at a time.
@@ -88,14 +89,14 @@ TEST_F(StandardWebhooksTest, NoChangedBitIsAccepted) {
     for (unsigned bit = 0; bit < 8; ++bit) {
         const std::string text = body;
         for (std::size_t i = 0; i < text.size(); ++i)
-            ASSERT_EQ(verdict(standard_headers(), flipped(text, i, bit)),
-                      Verdict::no_matching_signature)
+            ASSERT_EQ(authenticity(standard_headers(), flipped(text, i, bit)),
+                      Authenticity::no_matching_signature)
                 << "byte " << i << " of the body, bit " << bit;
         for (std::size_t header = 0; header < 3; ++header) {
             for (std::size_t i = 0; i < standard_headers()[header].value.size(); ++i) {
                 std::vector<Header> headers = standard_headers();
                 headers[header].value = flipped(headers[header].value, i, bit);
-                ASSERT_NE(verdict(headers), Verdict::ok)
+                ASSERT_NE(authenticity(headers), Authenticity::ok)
                     << "byte " << i << " of " << headers[header].name << ", bit " << bit;
             }
         }
@@ -104,21 +105,24 @@ TEST_F(StandardWebhooksTest, NoChangedBitIsAccepted) {
 
 TEST_F(StandardWebhooksTest, BytesAddedRemovedOrMovedBetweenFieldsAreRefused) {
     const std::string text = body;
-    EXPECT_EQ(verdict(standard_headers(), text + " "), Verdict::no_matching_signature);
-    EXPECT_EQ(verdict(standard_headers(), text.substr(1)), Verdict::no_matching_signature);
-    EXPECT_EQ(verdict(standard_headers(), ""), Verdict::no_matching_signature);
+    EXPECT_EQ(authenticity(standard_headers(), text + " "), Authenticity::no_matching_signature);
+    EXPECT_EQ(authenticity(standard_headers(), text.substr(1)),
+              Authenticity::no_matching_signature);
+    EXPECT_EQ(authenticity(standard_headers(), ""), Authenticity::no_matching_signature);
     // The same JSON, written again by somebody else.
-    EXPECT_EQ(verdict(standard_headers(), R"({"type": "payment.received", "amount": 1250})"),
-              Verdict::no_matching_signature);
-    EXPECT_EQ(verdict(standard_headers("msg_3abc")), Verdict::no_matching_signature);
-    EXPECT_EQ(verdict(standard_headers(message_id, "1704067201")), Verdict::no_matching_signature);
+    EXPECT_EQ(authenticity(standard_headers(), R"({"type": "payment.received", "amount": 1250})"),
+              Authenticity::no_matching_signature);
+    EXPECT_EQ(authenticity(standard_headers("msg_3abc")), Authenticity::no_matching_signature);
+    EXPECT_EQ(authenticity(standard_headers(message_id, "1704067201")),
+              Authenticity::no_matching_signature);
 }
 
 // What is signed is "id.time.body"; with a dot in the id the parts could be cut differently.
 TEST_F(StandardWebhooksTest, ASignatureCannotBeCutIntoAnotherMessage) {
     const std::vector<Header> signed_headers = scheme_.sign("a", "1704067200.5");
-    EXPECT_EQ(verdict(standard_headers("a.1704067200", timestamp, signed_headers[2].value), "5"),
-              Verdict::malformed);
+    EXPECT_EQ(
+        authenticity(standard_headers("a.1704067200", timestamp, signed_headers[2].value), "5"),
+        Authenticity::malformed);
     EXPECT_THROW(scheme_.sign("a.b", body), std::invalid_argument);
 }
 
@@ -126,24 +130,25 @@ TEST_F(StandardWebhooksTest, TheWindowIsFiveMinutesInBothDirections) {
     const Instant signed_at = clock_.now();
     const auto at = [&](Duration offset) {
         clock_.set(signed_at + offset);
-        return verdict(standard_headers());
+        return authenticity(standard_headers());
     };
-    EXPECT_EQ(at(300s), Verdict::ok);
-    EXPECT_EQ(at(300s + 999'999us), Verdict::ok);  // whole seconds count
-    EXPECT_EQ(at(301s), Verdict::timestamp_too_old);
-    EXPECT_EQ(at(24h), Verdict::timestamp_too_old);
-    EXPECT_EQ(at(-300s), Verdict::ok);
-    EXPECT_EQ(at(-300s - 1us), Verdict::timestamp_in_future);
-    EXPECT_EQ(at(-301s), Verdict::timestamp_in_future);
-    EXPECT_EQ(at(-24h), Verdict::timestamp_in_future);
+    EXPECT_EQ(at(300s), Authenticity::ok);
+    EXPECT_EQ(at(300s + 999'999us), Authenticity::ok);  // whole seconds count
+    EXPECT_EQ(at(301s), Authenticity::timestamp_too_old);
+    EXPECT_EQ(at(24h), Authenticity::timestamp_too_old);
+    EXPECT_EQ(at(-300s), Authenticity::ok);
+    EXPECT_EQ(at(-300s - 1us), Authenticity::timestamp_in_future);
+    EXPECT_EQ(at(-301s), Authenticity::timestamp_in_future);
+    EXPECT_EQ(at(-24h), Authenticity::timestamp_in_future);
 }
 
 TEST_F(StandardWebhooksTest, TheWindowCanBeSet) {
     const StandardWebhooks narrow({{"one", secret_one}}, {.tolerance = 10s, .clock = &clock_});
     clock_.advance(10s);
-    EXPECT_EQ(narrow.verify(views(standard_headers()), body).verdict, Verdict::ok);
+    EXPECT_EQ(narrow.verify(views(standard_headers()), body).authenticity, Authenticity::ok);
     clock_.advance(1s);
-    EXPECT_EQ(narrow.verify(views(standard_headers()), body).verdict, Verdict::timestamp_too_old);
+    EXPECT_EQ(narrow.verify(views(standard_headers()), body).authenticity,
+              Authenticity::timestamp_too_old);
 }
 
 TEST_F(StandardWebhooksTest, OddTimestampsAreMalformed) {
@@ -151,51 +156,54 @@ TEST_F(StandardWebhooksTest, OddTimestampsAreMalformed) {
          {"0x65920080", "+1704067200", "-1704067200", " 1704067200", "1704067200 ", "01704067200",
           "1704067200.0", "1.7e9", "now", "1704067200\n", "１", "99999999999999999999999",
           "9223372036854775807"})
-        EXPECT_EQ(verdict(standard_headers(message_id, text)), Verdict::malformed) << text;
-    EXPECT_EQ(verdict(standard_headers(message_id, "0")), Verdict::timestamp_too_old);
-    EXPECT_EQ(verdict(standard_headers(message_id, "999999999999")), Verdict::timestamp_in_future);
+        EXPECT_EQ(authenticity(standard_headers(message_id, text)), Authenticity::malformed)
+            << text;
+    EXPECT_EQ(authenticity(standard_headers(message_id, "0")), Authenticity::timestamp_too_old);
+    EXPECT_EQ(authenticity(standard_headers(message_id, "999999999999")),
+              Authenticity::timestamp_in_future);
 }
 
 TEST_F(StandardWebhooksTest, OddMessageIdsAreMalformed) {
     for (const std::string& id :
          {std::string(" "), std::string("a b"), std::string("a\nb"), std::string("\0", 1),
           std::string("\xff"), std::string("ærø"), std::string(256, 'x')})
-        EXPECT_EQ(verdict(standard_headers(id)), Verdict::malformed) << testing::PrintToString(id);
+        EXPECT_EQ(authenticity(standard_headers(id)), Authenticity::malformed)
+            << testing::PrintToString(id);
     const std::string longest(255, 'x');
-    EXPECT_EQ(verdict(scheme_.sign(longest, body)), Verdict::ok);
+    EXPECT_EQ(authenticity(scheme_.sign(longest, body)), Authenticity::ok);
     EXPECT_THROW(scheme_.sign(longest + "x", body), std::invalid_argument);
     EXPECT_THROW(scheme_.sign("", body), std::invalid_argument);
 }
 
 TEST_F(StandardWebhooksTest, AMissingEmptyOrRepeatedHeaderIsRefused) {
-    EXPECT_EQ(scheme_.verify({}, body).verdict, Verdict::missing_header);
+    EXPECT_EQ(scheme_.verify({}, body).authenticity, Authenticity::missing_header);
     for (std::size_t i = 0; i < 3; ++i) {
         std::vector<Header> headers = standard_headers();
         headers.erase(headers.begin() + static_cast<std::ptrdiff_t>(i));
-        EXPECT_EQ(verdict(headers), Verdict::missing_header) << i;
+        EXPECT_EQ(authenticity(headers), Authenticity::missing_header) << i;
         headers = standard_headers();
         headers[i].value.clear();
-        EXPECT_EQ(verdict(headers), Verdict::missing_header) << i;
+        EXPECT_EQ(authenticity(headers), Authenticity::missing_header) << i;
         headers = standard_headers();
         headers.push_back(headers[i]);
-        EXPECT_EQ(verdict(headers), Verdict::malformed) << i;
+        EXPECT_EQ(authenticity(headers), Authenticity::malformed) << i;
     }
 }
 
 TEST_F(StandardWebhooksTest, AnyOfSeveralSignaturesWillDo) {
     const std::string ours = signature_one;
     const std::string other = signature_two;
-    EXPECT_EQ(verdict_of_signature(other), Verdict::no_matching_signature);
-    EXPECT_EQ(verdict_of_signature(other + " " + ours), Verdict::ok);
-    EXPECT_EQ(verdict_of_signature(ours + " " + other), Verdict::ok);
-    EXPECT_EQ(verdict_of_signature("v1a,anything " + other + " v2,x " + ours), Verdict::ok);
+    EXPECT_EQ(result_of_signature(other), Authenticity::no_matching_signature);
+    EXPECT_EQ(result_of_signature(other + " " + ours), Authenticity::ok);
+    EXPECT_EQ(result_of_signature(ours + " " + other), Authenticity::ok);
+    EXPECT_EQ(result_of_signature("v1a,anything " + other + " v2,x " + ours), Authenticity::ok);
 }
 
 TEST_F(StandardWebhooksTest, OtherVersionsAreIgnored) {
     const std::string digest = std::string(signature_one).substr(3);
     for (const char* version : {"v1a", "v2", "v0", "V1", "v10"})
-        EXPECT_EQ(verdict_of_signature(std::string(version) + "," + digest),
-                  Verdict::unknown_version)
+        EXPECT_EQ(result_of_signature(std::string(version) + "," + digest),
+                  Authenticity::unknown_version)
             << version;
 }
 
@@ -222,14 +230,14 @@ TEST_F(StandardWebhooksTest, AGarbledSignatureListIsMalformed) {
           "v1," + std::string(2, 'A') + digest + "==",
           "v1,_" + digest.substr(1),  // the other alphabet
           "v1,\n" + digest.substr(1)})
-        EXPECT_EQ(verdict_of_signature(text), Verdict::malformed) << text;
+        EXPECT_EQ(result_of_signature(text), Authenticity::malformed) << text;
 }
 
 TEST_F(StandardWebhooksTest, TheNumberOfSignaturesIsLimited) {
     std::string list = signature_one;
     for (int i = 1; i < 16; ++i) list += std::string(" ") + signature_two;
-    EXPECT_EQ(verdict_of_signature(list), Verdict::ok);
-    EXPECT_EQ(verdict_of_signature(list + " v9,x"), Verdict::too_many_signatures);
+    EXPECT_EQ(result_of_signature(list), Authenticity::ok);
+    EXPECT_EQ(result_of_signature(list + " v9,x"), Authenticity::too_many_signatures);
 }
 
 TEST_F(StandardWebhooksTest, LongHeadersAreRefusedUnread) {
@@ -237,14 +245,14 @@ TEST_F(StandardWebhooksTest, LongHeadersAreRefusedUnread) {
     for (std::size_t i = 0; i < 3; ++i) {
         std::vector<Header> headers = standard_headers();
         headers[i].value = megabyte;
-        EXPECT_EQ(verdict(headers), Verdict::header_too_large) << i;
+        EXPECT_EQ(authenticity(headers), Authenticity::header_too_large) << i;
     }
-    EXPECT_EQ(verdict_of_signature(std::string(8192, ' ')), Verdict::malformed);
-    EXPECT_EQ(verdict_of_signature(std::string(8193, ' ')), Verdict::header_too_large);
+    EXPECT_EQ(result_of_signature(std::string(8192, ' ')), Authenticity::malformed);
+    EXPECT_EQ(result_of_signature(std::string(8193, ' ')), Authenticity::header_too_large);
     // A header of somebody else may be as long as it likes.
     std::vector<Header> headers = standard_headers();
     headers.push_back({"cookie", megabyte});
-    EXPECT_EQ(verdict(headers), Verdict::ok);
+    EXPECT_EQ(authenticity(headers), Authenticity::ok);
 }
 
 // Whatever comes in: an answer, never an exception, never ok.
@@ -266,7 +274,7 @@ TEST_F(StandardWebhooksTest, GarbageIsAnsweredWithAVerdict) {
         if (value == standard_headers()[0].value || value == standard_headers()[1].value ||
             value == standard_headers()[2].value)
             continue;
-        ASSERT_NE(verdict(headers), Verdict::ok) << testing::PrintToString(value);
+        ASSERT_NE(authenticity(headers), Authenticity::ok) << testing::PrintToString(value);
     }
 }
 
@@ -300,8 +308,10 @@ TEST(StandardWebhooksKeys, OptionsOfZeroAreRefused) {
 
 TEST(StandardWebhooksClock, TheSystemClockIsTheDefault) {
     const StandardWebhooks scheme({{"one", secret_one}});
-    EXPECT_EQ(scheme.verify(views(scheme.sign(message_id, body)), body).verdict, Verdict::ok);
-    EXPECT_EQ(scheme.verify(views(standard_headers()), body).verdict, Verdict::timestamp_too_old);
+    EXPECT_EQ(scheme.verify(views(scheme.sign(message_id, body)), body).authenticity,
+              Authenticity::ok);
+    EXPECT_EQ(scheme.verify(views(standard_headers()), body).authenticity,
+              Authenticity::timestamp_too_old);
 }
 
 }  // namespace

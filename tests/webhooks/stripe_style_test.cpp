@@ -8,9 +8,9 @@ namespace postroom::test {
 namespace {
 
 using namespace std::chrono_literals;
+using webhooks::Authenticity;
 using webhooks::Header;
 using webhooks::StripeStyle;
-using webhooks::Verdict;
 using webhooks::Verification;
 
 const std::string t = std::string("t=") + timestamp;
@@ -19,8 +19,8 @@ const std::string other_v1 = "v1=" + std::string(64, '0');
 
 class StripeStyleTest : public testing::Test {
 protected:
-    Verdict verdict(const std::string& value, std::string_view text = body) const {
-        return scheme_.verify(views({{"Stripe-Signature", value}}), text).verdict;
+    Authenticity authenticity(const std::string& value, std::string_view text = body) const {
+        return scheme_.verify(views({{"Stripe-Signature", value}}), text).authenticity;
     }
 
     ManualClock clock_;
@@ -29,13 +29,13 @@ protected:
 
 TEST_F(StripeStyleTest, AcceptsAndMakesTheFixedVector) {
     const Verification result = scheme_.verify(views({{"Stripe-Signature", t + "," + v1}}), body);
-    EXPECT_EQ(result.verdict, Verdict::ok);
+    EXPECT_EQ(result.authenticity, Authenticity::ok);
     EXPECT_EQ(result.message_id, "");
     EXPECT_EQ(result.signed_at, clock_.now());
     EXPECT_EQ(result.key_name, "live");
-    EXPECT_EQ(
-        verdict(t + ",v1=6fa72de77755314a07bcb4a90aafee2d9925864f5b371d92f814d4694bef9655", ""),
-        Verdict::ok);
+    EXPECT_EQ(authenticity(
+                  t + ",v1=6fa72de77755314a07bcb4a90aafee2d9925864f5b371d92f814d4694bef9655", ""),
+              Authenticity::ok);
 
     const Header header = scheme_.sign(body);
     EXPECT_EQ(header.name, "Stripe-Signature");
@@ -45,10 +45,10 @@ TEST_F(StripeStyleTest, AcceptsAndMakesTheFixedVector) {
 TEST_F(StripeStyleTest, TheHeaderMayHaveAnotherName) {
     const StripeStyle scheme({{"k", stripe_secret}}, {.clock = &clock_}, "X-Shop-Signature");
     EXPECT_EQ(scheme.sign(body).name, "X-Shop-Signature");
-    EXPECT_EQ(scheme.verify(views({{"x-SHOP-signature", t + "," + v1}}), body).verdict,
-              Verdict::ok);
-    EXPECT_EQ(scheme.verify(views({{"Stripe-Signature", t + "," + v1}}), body).verdict,
-              Verdict::missing_header);
+    EXPECT_EQ(scheme.verify(views({{"x-SHOP-signature", t + "," + v1}}), body).authenticity,
+              Authenticity::ok);
+    EXPECT_EQ(scheme.verify(views({{"Stripe-Signature", t + "," + v1}}), body).authenticity,
+              Authenticity::missing_header);
     EXPECT_THROW(StripeStyle({{"k", stripe_secret}}, {}, ""), std::invalid_argument);
 }
 
@@ -57,39 +57,41 @@ TEST_F(StripeStyleTest, NoChangedBitIsAccepted) {
     const std::string text = body;
     for (unsigned bit = 0; bit < 8; ++bit) {
         for (std::size_t i = 0; i < value.size(); ++i)
-            ASSERT_NE(verdict(flipped(value, i, bit)), Verdict::ok) << i << " bit " << bit;
+            ASSERT_NE(authenticity(flipped(value, i, bit)), Authenticity::ok)
+                << i << " bit " << bit;
         for (std::size_t i = 0; i < text.size(); ++i)
-            ASSERT_EQ(verdict(value, flipped(text, i, bit)), Verdict::no_matching_signature)
+            ASSERT_EQ(authenticity(value, flipped(text, i, bit)),
+                      Authenticity::no_matching_signature)
                 << i << " bit " << bit;
     }
-    EXPECT_EQ(verdict(value, text + "\n"), Verdict::no_matching_signature);
-    EXPECT_EQ(verdict(value, ""), Verdict::no_matching_signature);
+    EXPECT_EQ(authenticity(value, text + "\n"), Authenticity::no_matching_signature);
+    EXPECT_EQ(authenticity(value, ""), Authenticity::no_matching_signature);
 }
 
 TEST_F(StripeStyleTest, TheWindowIsFiveMinutesInBothDirections) {
     const Instant signed_at = clock_.now();
     const auto at = [&](Duration offset) {
         clock_.set(signed_at + offset);
-        return verdict(t + "," + v1);
+        return authenticity(t + "," + v1);
     };
-    EXPECT_EQ(at(300s), Verdict::ok);
-    EXPECT_EQ(at(301s), Verdict::timestamp_too_old);
-    EXPECT_EQ(at(-300s), Verdict::ok);
-    EXPECT_EQ(at(-301s), Verdict::timestamp_in_future);
+    EXPECT_EQ(at(300s), Authenticity::ok);
+    EXPECT_EQ(at(301s), Authenticity::timestamp_too_old);
+    EXPECT_EQ(at(-300s), Authenticity::ok);
+    EXPECT_EQ(at(-301s), Authenticity::timestamp_in_future);
 }
 
 TEST_F(StripeStyleTest, SeveralSignaturesAndOtherElementsMayStandInAnyOrder) {
-    EXPECT_EQ(verdict(v1 + "," + t), Verdict::ok);
-    EXPECT_EQ(verdict(t + "," + other_v1), Verdict::no_matching_signature);
-    EXPECT_EQ(verdict(t + "," + other_v1 + "," + v1), Verdict::ok);
-    EXPECT_EQ(verdict(t + "," + v1 + "," + other_v1), Verdict::ok);
-    EXPECT_EQ(verdict(t + ",v0=whatever," + v1 + ",v2=,x=1"), Verdict::ok);
+    EXPECT_EQ(authenticity(v1 + "," + t), Authenticity::ok);
+    EXPECT_EQ(authenticity(t + "," + other_v1), Authenticity::no_matching_signature);
+    EXPECT_EQ(authenticity(t + "," + other_v1 + "," + v1), Authenticity::ok);
+    EXPECT_EQ(authenticity(t + "," + v1 + "," + other_v1), Authenticity::ok);
+    EXPECT_EQ(authenticity(t + ",v0=whatever," + v1 + ",v2=,x=1"), Authenticity::ok);
 }
 
 TEST_F(StripeStyleTest, AnotherVersionAloneIsNotEnough) {
-    EXPECT_EQ(verdict(t + ",v0=" + stripe_digest), Verdict::unknown_version);
-    EXPECT_EQ(verdict(t + ",V1=" + stripe_digest), Verdict::unknown_version);
-    EXPECT_EQ(verdict(t), Verdict::unknown_version);
+    EXPECT_EQ(authenticity(t + ",v0=" + stripe_digest), Authenticity::unknown_version);
+    EXPECT_EQ(authenticity(t + ",V1=" + stripe_digest), Authenticity::unknown_version);
+    EXPECT_EQ(authenticity(t), Authenticity::unknown_version);
 }
 
 TEST_F(StripeStyleTest, AGarbledHeaderIsMalformed) {
@@ -116,26 +118,26 @@ TEST_F(StripeStyleTest, AGarbledHeaderIsMalformed) {
                                      t + ",v1=" + upper,
                                      t + ",v1=" + digest.substr(0, 63) + "g",
                                      t + ",=" + digest})
-        EXPECT_EQ(verdict(value), Verdict::malformed) << value;
+        EXPECT_EQ(authenticity(value), Authenticity::malformed) << value;
 }
 
 TEST_F(StripeStyleTest, AMissingOrRepeatedHeaderIsRefused) {
-    EXPECT_EQ(scheme_.verify({}, body).verdict, Verdict::missing_header);
-    EXPECT_EQ(verdict(""), Verdict::missing_header);
+    EXPECT_EQ(scheme_.verify({}, body).authenticity, Authenticity::missing_header);
+    EXPECT_EQ(authenticity(""), Authenticity::missing_header);
     EXPECT_EQ(
         scheme_
             .verify(views({{"stripe-signature", t + "," + v1}, {"Stripe-Signature", t + "," + v1}}),
                     body)
-            .verdict,
-        Verdict::malformed);
+            .authenticity,
+        Authenticity::malformed);
 }
 
 TEST_F(StripeStyleTest, SizesAreLimited) {
     std::string list = t + "," + v1;
     for (int i = 1; i < 16; ++i) list += "," + other_v1;
-    EXPECT_EQ(verdict(list), Verdict::ok);
-    EXPECT_EQ(verdict(list + ",v0=x"), Verdict::too_many_signatures);
-    EXPECT_EQ(verdict(std::string(1'000'000, ',')), Verdict::header_too_large);
+    EXPECT_EQ(authenticity(list), Authenticity::ok);
+    EXPECT_EQ(authenticity(list + ",v0=x"), Authenticity::too_many_signatures);
+    EXPECT_EQ(authenticity(std::string(1'000'000, ',')), Authenticity::header_too_large);
 }
 
 TEST(StripeStyleKeys, BadSecretsAreRefused) {

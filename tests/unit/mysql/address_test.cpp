@@ -35,6 +35,7 @@ TEST(MysqlAddress, LittleIsEnough) {
 TEST(MysqlAddress, AnotherMachineIsVerifiedUnlessTheUrlSaysOtherwise) {
     EXPECT_EQ(Address::parse("mysql://db.example.com/shop").tls, Tls::verified);
     EXPECT_EQ(Address::parse("mysql://10.0.0.7/shop").tls, Tls::verified);
+    EXPECT_EQ(Address::parse("mysql://127.x.example/shop").tls, Tls::verified);
     EXPECT_EQ(Address::parse("mysql://localhost.example.com/shop").tls, Tls::verified);
     EXPECT_EQ(Address::parse("mysql://db.example.com/shop?ssl-mode=required").tls, Tls::required);
     EXPECT_EQ(Address::parse("mysql://db.example.com/shop?ssl-mode=disabled").tls, Tls::disabled);
@@ -48,6 +49,17 @@ TEST(MysqlAddress, ThePeerHoldsNoSecret) {
     EXPECT_EQ(Address::parse("mariadb://anna:secret@db:3307/shop").peer(), "mysql://db:3307/shop");
     EXPECT_EQ(Address::parse("mysql://anna:secret@/shop?socket=/run/s").peer(),
               "mysql:/run/s/shop");
+}
+
+TEST(MysqlAddress, AHostWithANulIsRefused) {
+    EXPECT_THROW(Address::parse(std::string("mysql://[::1\0.example]/shop", 27)),
+                 std::invalid_argument);
+    EXPECT_THROW(Address::parse("mysql://[::1%00.example]/shop"), std::invalid_argument);
+}
+
+TEST(MysqlAddress, BetweenAndBehindBracketsStandsWhatBelongsThere) {
+    EXPECT_THROW(Address::parse("mysql://[]/shop"), std::invalid_argument);
+    EXPECT_THROW(Address::parse("mysql://[::1]x:3307/shop"), std::invalid_argument);
 }
 
 TEST(MysqlAddress, ABadUrlIsRefusedWithoutRepeatingIt) {

@@ -83,7 +83,7 @@ public:
 
 private:
     const sql::Statement statement_ = sql::Statement::compile(
-        "INSERT INTO a VALUES /*row*/(:n, :t)/*row*/ RETURNING n", sql::Placeholder::plain);
+        "INSERT INTO a VALUES {rows} RETURNING n", sql::Placeholder::plain, "(:n, :t)");
     const std::string text_;
     const std::vector<std::int64_t> numbers_;
     const std::vector<std::optional<std::string_view>> texts_;
@@ -91,7 +91,9 @@ private:
 };
 
 TEST(MysqlRowValues, RepeatTheRow) {
-    EXPECT_EQ(with_rows("V /*row*/(?, ?)/*row*/ R", 3), "V (?, ?), (?, ?), (?, ?) R");
+    EXPECT_EQ(
+        with_rows(sql::Statement::compile("V {rows} R", sql::Placeholder::plain, "(:a, :b)"), 3),
+        "V (?, ?), (?, ?), (?, ?) R");
     const Rows rows(5);
     EXPECT_EQ(row_count(rows.call()), 5U);
     EXPECT_EQ(bindings_of_rows(rows.call(), 1, 3).count(), 6U);

@@ -14,6 +14,7 @@
 
 #include "postroom/backend/sqlite.hpp"
 #include "postroom/error.hpp"
+#include "support/error_of.hpp"
 #include "support/temp_dir.hpp"
 
 namespace postroom::sqlite::driver_test {
@@ -23,6 +24,7 @@ using namespace std::chrono_literals;
 using sql::Bracket;
 using sql::Params;
 using sql::Statement;
+using test::error_of;
 using testing::HasSubstr;
 
 Statement compile(std::string_view text) {
@@ -46,17 +48,6 @@ protected:
         std::vector<sql::Call> calls;
         for (const Statement& statement : statements) calls.push_back({&statement, &params});
         driver.run(bracket, calls, on_row);
-    }
-
-    template <class Work>
-    static Error error_of(const Work& work) {
-        try {
-            work();
-        } catch (const Error& error) {
-            return error;
-        }
-        ADD_FAILURE() << "nothing was thrown";
-        return {ErrorKind::misuse, ""};
     }
 
 private:
@@ -267,7 +258,9 @@ TEST_F(SqliteDriver, ExecuteTakesOneStatementAndAllItsValues) {
 
 TEST_F(SqliteDriver, TheStatementCacheIsBounded) {
     Driver driver = open();
-    StatementCache cache(driver.handle(), 3);
+    sql::StatementCache<Prepared> cache(3, [&](const std::string& text) {
+        return std::make_shared<Prepared>(driver.handle(), text, true);
+    });
     const auto first = cache.get("SELECT 1");
     for (int i = 2; i < 10; ++i) cache.get("SELECT " + std::to_string(i));
     EXPECT_EQ(cache.size(), 3U);
@@ -302,6 +295,23 @@ TEST_F(BorrowedSqlite, NoStatementStaysOnTheConnection) {
     EXPECT_FALSE(driver.in_transaction());
     EXPECT_EQ(sqlite3_close(mine_), SQLITE_OK);
     mine_ = nullptr;
+}
+
+TEST_F(BorrowedSqlite, WithPrepareTheyStayUntilItGoes) {
+    exec("CREATE TABLE t (id INTEGER PRIMARY KEY)");
+    {
+        Driver driver(mine_, {.prepare = true});
+        const auto insert = compile("INSERT INTO t SELECT max(id) + 1 FROM t");
+        for (int i = 0; i < 2; ++i) {
+            exec("BEGIN");
+            run(driver, Bracket::joined, {insert});
+            exec("COMMIT");  // an open statement would not let it
+        }
+        sqlite3_stmt* const kept = sqlite3_next_stmt(mine_, nullptr);
+        ASSERT_NE(kept, nullptr);
+        EXPECT_EQ(sqlite3_next_stmt(mine_, kept), nullptr);
+    }
+    EXPECT_EQ(sqlite3_next_stmt(mine_, nullptr), nullptr);
 }
 
 TEST_F(BorrowedSqlite, SettingsOfTheConnectionStayTheCallers) {

@@ -13,27 +13,18 @@
 #include "backends/sqlite/errors.hpp"
 #include "postroom/backend/sqlite.hpp"
 #include "postroom/error.hpp"
+#include "support/error_of.hpp"
 #include "support/temp_dir.hpp"
 
 namespace postroom::sqlite::errors_test {
 namespace {
 
 using namespace std::chrono_literals;
+using test::error_of;
 using testing::AllOf;
 using testing::HasSubstr;
 
 constexpr Duration timeout = 5s;
-
-template <class Work>
-Error error_of_work(const Work& work) {
-    try {
-        work();
-    } catch (const Error& error) {
-        return error;
-    }
-    ADD_FAILURE() << "nothing was thrown";
-    return {ErrorKind::misuse, ""};
-}
 
 TEST(SqliteErrors, CodesTellWhatMayBeDone) {
     EXPECT_EQ(kind_of(SQLITE_BUSY), ErrorKind::conflict);
@@ -53,7 +44,7 @@ TEST(SqliteErrors, CodesTellWhatMayBeDone) {
 TEST(SqliteErrors, AMissingDirectoryIsNamed) {
     const test::TempDir directory;
     const std::string path = (directory / "missing/shop.db").string();
-    const Error error = error_of_work([&] { open_store(path); });
+    const Error error = error_of([&] { open_store(path); });
     EXPECT_EQ(error.kind(), ErrorKind::unavailable);
     EXPECT_THAT(error.what(), AllOf(HasSubstr(path), HasSubstr("No such file or directory")));
 }
@@ -62,7 +53,7 @@ TEST(SqliteErrors, AForeignFileIsRejectedByName) {
     const test::TempDir directory;
     const std::string path = (directory / "letter.txt").string();
     std::ofstream(path) << std::string(4096, 'x');
-    const Error error = error_of_work([&] { open_store(path); });
+    const Error error = error_of([&] { open_store(path); });
     EXPECT_EQ(error.kind(), ErrorKind::rejected);
     EXPECT_THAT(error.what(), AllOf(HasSubstr(path), HasSubstr("not a database")));
 }
@@ -78,7 +69,7 @@ TEST(SqliteErrors, AReadOnlyFileIsRejectedByName) {
     std::jthread([&] {
         constexpr uid_t nobody = 65534;
         if (::geteuid() == 0) ::setfsuid(nobody);
-        what = error_of_work([&] { Driver(path, timeout); }).what();
+        what = error_of([&] { Driver(path, timeout); }).what();
     }).join();
     EXPECT_THAT(what, AllOf(HasSubstr(path), HasSubstr("read-only")));
 }
@@ -108,7 +99,7 @@ TEST(SqliteErrors, UrlsLeadToFiles) {
 TEST(SqliteErrors, AMissingTableHintsAtTheSchema) {
     const test::TempDir directory;
     const auto store = open_store((directory / "shop.db").string());
-    const Error error = error_of_work([&] { store->counts(Queue::outbox); });
+    const Error error = error_of([&] { store->counts(Queue::outbox); });
     EXPECT_EQ(error.kind(), ErrorKind::rejected);
     EXPECT_THAT(error.what(), AllOf(HasSubstr("no such table"), HasSubstr("deploy_schema")));
 }
@@ -118,7 +109,7 @@ TEST(SqliteErrors, AFullDiskIsUnavailableAndSaysSo) {
     Driver driver((directory / "shop.db").string(), timeout);
     driver.execute_script("CREATE TABLE t (b BLOB); PRAGMA max_page_count = 4");
     const Error error =
-        error_of_work([&] { driver.execute_script("INSERT INTO t VALUES (zeroblob(1000000))"); });
+        error_of([&] { driver.execute_script("INSERT INTO t VALUES (zeroblob(1000000))"); });
     EXPECT_EQ(error.kind(), ErrorKind::unavailable);
     EXPECT_THAT(error.what(), HasSubstr("no space is left"));
     EXPECT_FALSE(driver.healthy());
@@ -130,7 +121,7 @@ TEST(SqliteErrors, AHandleOfAnotherTransactionIsMisuse) {
     const auto tx = store->begin();
     EXPECT_NE(handle(*tx), nullptr);
     tx->rollback();
-    EXPECT_EQ(error_of_work([&] { handle(*tx); }).kind(), ErrorKind::misuse);
+    EXPECT_EQ(error_of([&] { handle(*tx); }).kind(), ErrorKind::misuse);
 }
 
 }  // namespace

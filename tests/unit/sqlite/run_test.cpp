@@ -55,6 +55,22 @@ protected:
     Inbox inbox_{*store_};
 };
 
+// Goal: nobody gets the id of another message.
+TEST_P(SqliteRun, RowsThatATriggerDropsAreReported) {
+    cell(
+        "CREATE TRIGGER drop_some BEFORE INSERT ON outbox_live WHEN NEW.payload = "
+        "CAST('payload 3' AS BLOB) BEGIN SELECT RAISE(IGNORE); END");
+    EXPECT_NO_THROW(enqueue(3));
+    for (const std::size_t count : {4U, 53U}) {
+        try {
+            enqueue(count);
+            ADD_FAILURE() << "nobody was told";
+        } catch (const Error& error) {
+            EXPECT_THAT(error.what(), testing::HasSubstr("dropped the others"));
+        }
+    }
+}
+
 // Goal: each result names the row that its message became, across blocks and what is left of them.
 TEST_P(SqliteRun, ResultsOfManyNameTheirRows) {
     const std::vector<EnqueueResult> results = enqueue(53);
