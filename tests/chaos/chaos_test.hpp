@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -31,6 +32,11 @@ public:
     virtual std::vector<std::vector<std::optional<std::string>>> sql(const std::string& text) = 0;
     // How the engine writes the table infra.`name`.
     virtual std::string table(const std::string& name) const = 0;
+    // From now on the database refuses new outbox messages of this topic.
+    virtual void refuse_topic(const std::string& topic) {
+        sql("ALTER TABLE " + table("outbox_live") + " ADD CONSTRAINT refused CHECK (topic <> '" +
+            topic + "')");
+    }
     // What the engine's own integrity check complains about.
     virtual std::vector<std::string> damage() = 0;
 
@@ -42,6 +48,8 @@ public:
 struct ChaosPlace {
     std::string name;
     std::uint64_t kills = 0;  // of queue children at full load
+    // How long children may take to get something done before one of them is killed.
+    std::chrono::milliseconds patience{};
     std::function<std::unique_ptr<ChaosDatabase>()> make;
 };
 
@@ -72,6 +80,7 @@ private:
 class KillTest : public ChaosTest {};
 class ClaimRaceTest : public ChaosTest {};
 class InboxOnceTest : public ChaosTest {};
+class GroupCommitTest : public ChaosTest {};
 class DispatcherProcessTest : public ChaosTest {};
 
 // What must hold between the tables of `queue` ("outbox" or "inbox") at any moment: a message is in
@@ -84,8 +93,9 @@ std::vector<std::string> broken_links(ChaosDatabase& database, const std::string
     INSTANTIATE_TEST_SUITE_P(, suite, testing::Values(place), \
                              [](const auto& place_info) { return place_info.param.name; })
 
-#define POSTROOM_CHAOS_SUITES(place)            \
-    POSTROOM_CHAOS_SUITE(KillTest, place);      \
-    POSTROOM_CHAOS_SUITE(ClaimRaceTest, place); \
-    POSTROOM_CHAOS_SUITE(InboxOnceTest, place); \
+#define POSTROOM_CHAOS_SUITES(place)              \
+    POSTROOM_CHAOS_SUITE(KillTest, place);        \
+    POSTROOM_CHAOS_SUITE(ClaimRaceTest, place);   \
+    POSTROOM_CHAOS_SUITE(InboxOnceTest, place);   \
+    POSTROOM_CHAOS_SUITE(GroupCommitTest, place); \
     POSTROOM_CHAOS_SUITE(DispatcherProcessTest, place)

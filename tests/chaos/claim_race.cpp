@@ -46,7 +46,7 @@ void Sightings::note_claim(const std::vector<Message>& messages, Duration lease)
 void Sightings::note_attempt(const std::vector<Message>& messages, Instant at) {
     const std::lock_guard lock(mutex);
     for (const Message& message : messages)
-        for (Hold& hold : holds[message.message_id.str()])
+        for (torture::Hold& hold : holds[message.message_id.str()])
             if (hold.lease_id == message.lease->lease_id.value())
                 hold.settled_after = microseconds(at);
 }
@@ -105,18 +105,16 @@ private:
         if (chance(habits_.late_percent)) std::this_thread::sleep_for(habits_.lease + 20ms);
         const bool abandons = chance(habits_.abandon_percent);
         sightings_.note_attempt(messages, outbox_.store().now());
-        std::vector<Lease> leases;
-        for (const Message& message : messages) leases.push_back(message.lease.value());
-        const std::vector<Settled> results = settle(leases, abandons);
+        const std::vector<Settled> results = settle(messages, abandons);
         sightings_.note_results(messages, results);
         left -= std::count(results.begin(), results.end(), Settled::done);
     }
 
-    std::vector<Settled> settle(const std::vector<Lease>& leases, bool abandons) {
+    std::vector<Settled> settle(const std::vector<Message>& messages, bool abandons) {
         while (true) {
             try {
-                return abandons ? outbox_.abandon(leases, "again", Duration{1ms})
-                                : outbox_.ack(leases);
+                return abandons ? outbox_.abandon(messages, "again", Duration{1ms})
+                                : outbox_.ack(messages);
             } catch (const Error& error) {
                 if (!bears(error)) throw;
             }
@@ -158,7 +156,7 @@ std::chrono::duration<double> race(const std::vector<std::string>& urls, std::ui
 
 void judge_race(const char* title, std::uint64_t count, std::chrono::duration<double> took,
                 const Sightings& sightings, std::uint64_t seed) {
-    const std::vector<std::string> doubles = double_holders(sightings.holds);
+    const std::vector<std::string> doubles = torture::double_holders(sightings.holds);
     EXPECT_THAT(sightings.errors, IsEmpty());
     EXPECT_THAT(doubles, IsEmpty());
     EXPECT_EQ(sightings.holds.size(), count);
@@ -169,7 +167,7 @@ void judge_race(const char* title, std::uint64_t count, std::chrono::duration<do
         "refused, "
         "{} held twice, {} missed; seed {}\n",
         race_worker_count, title, count, took.count(), static_cast<double>(count) / took.count(),
-        redelivered(sightings.holds), sightings.lost, doubles.size(),
+        torture::redelivered(sightings.holds), sightings.lost, doubles.size(),
         count - sightings.acked.size(), seed);
 }
 

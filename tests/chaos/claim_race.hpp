@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "chaos/holds.hpp"
 #include "postroom/clock.hpp"
 #include "postroom/message.hpp"
 #include "postroom/outbox.hpp"
+#include "torture/holds.hpp"
 
 namespace postroom::test {
 
@@ -23,7 +23,7 @@ void fill_race(const Outbox& outbox, std::uint64_t count);
 // What all workers together saw.
 struct Sightings {
     std::mutex mutex;
-    Holds holds;
+    torture::Holds holds;
     std::map<std::string, int> acked;
     std::vector<std::string> errors;
     std::uint64_t lost = 0;       // settlements that came too late

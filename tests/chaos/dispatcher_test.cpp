@@ -14,21 +14,25 @@
 #include "postroom/error.hpp"
 #include "postroom/outbox.hpp"
 #include "support/scale.hpp"
+#include "support/stop_process.hpp"
 #include "support/wait_until.hpp"
 
 namespace postroom::test {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::AllOf;
 using testing::Each;
+using testing::Ge;
 using testing::IsEmpty;
+using testing::Le;
 using testing::Pair;
 using testing::SizeIs;
 using SteadyClock = std::chrono::steady_clock;
 
-constexpr auto lease = 2000ms;
+constexpr auto lease = 4000ms;
 // Where nobody may lose it, however long a busy machine holds up a renewal.
-constexpr auto safe_lease = 6000ms;
+constexpr auto safe_lease = 10'000ms;
 
 double seconds_since(SteadyClock::time_point begin) {
     return std::chrono::duration<double>(SteadyClock::now() - begin).count();
@@ -66,16 +70,20 @@ void expect_clean_end(ChildProcess& child) {
 
 TEST_P(DispatcherProcessTest, TwoProcessesNeverHandleAMessageAtTheSameTime) {
     const std::size_t quick = scaled(4000, 600);
-    const std::size_t of_two_leases = 4;
+    const std::size_t parts = 4;
     const std::unique_ptr<Store> store = open();
     const Outbox outbox(*store);
     const std::filesystem::path journal = folder() / "journal";
     ChildProcess one = start_dispatcher(database().url(), journal, safe_lease);
     ChildProcess two = start_dispatcher(database().url(), journal, safe_lease);
-    for (int part = 0; part < 4; ++part) {
-        fill(outbox, of_two_leases / 4, "long");
-        fill(outbox, quick / 4, "quick");
-        std::this_thread::sleep_for(lease);
+    // Until both have had something, and each part comes when the one before is under way.
+    const auto both_took_part = [&] { return Handlings::read(journal).shares().size() == 2; };
+    std::size_t count = 0;
+    for (std::size_t part = 0; part < parts || (part < 10 * parts && !both_took_part()); ++part) {
+        if (part < parts) fill(outbox, 1, "long");
+        fill(outbox, quick / parts, "quick");
+        count += quick / parts + (part < parts ? 1 : 0);
+        std::this_thread::sleep_for(1s);
     }
     EXPECT_TRUE(all_settled(outbox, 120s));
     expect_clean_end(one);
@@ -83,8 +91,8 @@ TEST_P(DispatcherProcessTest, TwoProcessesNeverHandleAMessageAtTheSameTime) {
 
     const Handlings seen = Handlings::read(journal);
     EXPECT_THAT(seen.overlaps(), IsEmpty());
-    EXPECT_THAT(seen.of_message, SizeIs(quick + of_two_leases));
-    EXPECT_EQ(done(database()), quick + of_two_leases);
+    EXPECT_THAT(seen.of_message, SizeIs(count));
+    EXPECT_EQ(done(database()), count);
     EXPECT_THAT(seen.shares(), SizeIs(2)) << "both took part";
     EXPECT_GT(std::chrono::nanoseconds{seen.longest_nanoseconds()}, safe_lease);
     fmt::print("{} messages, the longest handler {} ms under a lease of {} ms, {} handled again\n",
@@ -109,7 +117,7 @@ bool others_can_write(const std::string& url) {
 
 void stop_between_writes(ChildProcess& child, const std::string& url) {
     for (int tries = 0; tries < 50; ++tries) {
-        child.kill(SIGSTOP);
+        stop_process(child.pid());
         if (others_can_write(url)) return;
         child.kill(SIGCONT);
         std::this_thread::sleep_for(10ms);
@@ -126,12 +134,12 @@ TEST_P(DispatcherProcessTest, AStoppedProcessLosesItsLeaseAndItsLateAckChangesNo
         ChildProcess first = start_dispatcher(database().url(), journal);
         const EnqueueResult sent = outbox.enqueue({.topic = "stall", .payload = "{}"});
         ASSERT_EQ(first.read_line(30s), "holding");
-        std::this_thread::sleep_for(round % 3 * lease / 2);  // renewed, the second and third time
+        std::this_thread::sleep_for(round % 3 * lease / 2);  // renewed before, except at first
         stop_between_writes(first, database().url());
         const auto stopped = SteadyClock::now();
         ChildProcess second = start_dispatcher(database().url(), journal);
         ASSERT_TRUE(all_settled(outbox, 30s)) << "nobody took over";
-        std::this_thread::sleep_until(stopped + 3 * lease);
+        std::this_thread::sleep_until(stopped + 3 * lease / 2);
         first.kill(SIGCONT);
         first.write_line("now");
         const auto late = [&] {
@@ -165,7 +173,7 @@ TEST_P(DispatcherProcessTest, OnePoisonMessageAmongAThousandEndsDeadAlone) {
     bool settled = false;
     while (!settled && aborts <= 2 * crash_limit) {
         ChildProcess child = start_dispatcher(database().url(), folder() / "journal");
-        wait_until([&] { return !child.running() || (settled = all_settled(outbox, 0ms)); }, 60s,
+        wait_until([&] { return !child.running() || (settled = all_settled(outbox, 0ms)); }, 120s,
                    20ms);
         if (settled) {
             expect_clean_end(child);
@@ -177,9 +185,12 @@ TEST_P(DispatcherProcessTest, OnePoisonMessageAmongAThousandEndsDeadAlone) {
     fmt::print("{} messages, one of them poison: {} processes lost, all settled after {:.1f} s\n",
                count, aborts, seconds_since(begin));
     EXPECT_TRUE(settled);
-    // Once in company, and then alone as often as the limit says.
-    EXPECT_EQ(aborts, crash_limit + 1);
-    EXPECT_EQ(outbox.get(poison.id).value().dead_reason, DeadReason::crash_limit);
+    // Once among all, once among suspects, and then alone until the limit is passed. A machine that
+    // stood still for a lease would have cost one too.
+    const Message dead = outbox.get(poison.id).value();
+    EXPECT_EQ(dead.dead_reason, DeadReason::crash_limit);
+    EXPECT_EQ(dead.lost_count, crash_limit + 1);
+    EXPECT_THAT(aborts, AllOf(Ge(crash_limit), Le(crash_limit + 1)));
     EXPECT_EQ(outbox.counts().dead, 1U);
     EXPECT_EQ(done(database()), count - 1);
 }
@@ -197,7 +208,7 @@ TEST_P(DispatcherProcessTest, MemoryStaysBoundedWhileAHandlerIsStopped) {
     std::uint64_t warm = 0;
     std::uint64_t most = 0;
     double took = 0;
-    std::istringstream flood(child.read_line(std::chrono::seconds{seconds} + 60s).value_or(""));
+    std::istringstream flood(child.read_line(std::chrono::seconds{seconds} + 300s).value_or(""));
     flood >> word >> enqueued >> took >> handed_over >> warm >> most;
     ASSERT_EQ(word, "flood");
     std::uint64_t handled = 0;
@@ -216,8 +227,9 @@ TEST_P(DispatcherProcessTest, MemoryStaysBoundedWhileAHandlerIsStopped) {
     EXPECT_LT(most, warm + growth_max);
     EXPECT_GT(handed_over, 0U);
     EXPECT_GE(handled, enqueued);
-    // Far slower than any drain, and far quicker than a poller that sleeps while messages wait.
-    EXPECT_LT(drained_after, 10 + static_cast<double>(enqueued) / 500);
+    // Far slower than any drain, and far quicker than a poller that sleeps while messages wait: it
+    // would claim ten in a second.
+    EXPECT_LT(drained_after, 60 + static_cast<double>(enqueued) / 50);
     EXPECT_EQ(done(database()), enqueued);
 }
 
@@ -231,7 +243,7 @@ TEST_P(DispatcherProcessTest, SigkillsOfADispatchingProcessLoseNothing) {
     };
     Pack children("order_child", 2, seed(),
                   [&](std::uint64_t number) { return arguments("work", number); });
-    kill_until_something_was_met(children, folder().path(), kills, 100ms);
+    kill_until_something_was_met(children, folder().path(), kills, 100ms, GetParam().patience);
     children.kill_all();
     ChildProcess drain(
         {.program = program_path("order_child"), .arguments = arguments("drain", 999)});

@@ -1,68 +1,22 @@
-// History: what the journals of all children say, held against what the database has in the end.
+// History: what the journals of all children say, held against what a database has in the end.
 #pragma once
 
-#include <cstdint>
-#include <filesystem>
-#include <map>
-#include <set>
-#include <string>
-#include <vector>
-
 #include "chaos/chaos_test.hpp"
-#include "chaos/holds.hpp"
+#include "torture/history.hpp"
 
 namespace postroom::test {
 
-class History {
+// Read on a connection that has nothing to do with the library.
+torture::Stored stored(ChaosDatabase& database);
+
+class History : public torture::History {
 public:
-    // Every journal in `folder` (see children/journal.hpp).
-    explicit History(const std::filesystem::path& folder);
-
-    const Holds& holds() const { return holds_; }
-    const std::vector<std::string>& errors() const { return errors_; }
-
-    std::uint64_t confirmed() const;    // messages whose commit was confirmed
-    std::uint64_t rolled_back() const;  // messages whose transaction was to be rolled back
-    std::uint64_t in_doubt() const;     // neither: killed around the commit
-    std::uint64_t acked() const { return acked_.size(); }
-    std::uint64_t lost_leases() const { return lost_leases_; }
-    std::uint64_t handed_over() const { return handed_over_; }  // in memory, by dispatchers
+    using torture::History::History;
 
     // One line for each promise that `database`, drained by now, does not keep.
     std::vector<std::string> broken_promises(ChaosDatabase& database) const;
     // Confirmed messages that `database` does not have.
     std::uint64_t lost(ChaosDatabase& database) const;
-
-private:
-    struct Plan {
-        bool commit = false;
-        bool order = false;
-        bool kept = false;
-        std::vector<std::string> ids;
-    };
-    struct Stored {
-        std::map<std::string, std::vector<std::string>> states;  // of each message id, one per row
-        std::set<std::string> orders;
-    };
-
-    void read(const std::filesystem::path& path);
-    Hold* hold(const std::string& id, std::int64_t lease_id);
-    static Stored stored(ChaosDatabase& database);
-    void check_plan(const Plan& plan, const Stored& stored, std::vector<std::string>& broken) const;
-    void check_message(const std::string& id, const std::vector<std::string>& states,
-                       std::vector<std::string>& broken) const;
-    template <class Predicate>
-    std::uint64_t count_messages(Predicate predicate) const;
-
-    std::vector<Plan> plans_;
-    Holds holds_;
-    std::set<std::string> ack_tried_;
-    std::set<std::string> fail_tried_;
-    std::map<std::string, int> acked_;  // how often it was told to be done
-    std::set<std::string> failed_;
-    std::uint64_t lost_leases_ = 0;
-    std::uint64_t handed_over_ = 0;
-    std::vector<std::string> errors_;
 };
 
 }  // namespace postroom::test

@@ -7,6 +7,8 @@
 #include <stdexcept>
 #include <thread>
 
+#include "support/wait_until.hpp"
+
 namespace postroom::test {
 
 using namespace std::chrono_literals;
@@ -45,15 +47,20 @@ History KillRun::finish() {
 
 bool met_something(const History& history, std::uint64_t kills) {
     return history.confirmed() > kills && history.rolled_back() > 0 &&
-           redelivered(history.holds()) > 0;
+           torture::redelivered(history.holds()) > 0;
 }
 
 void kill_until_something_was_met(Pack& children, const std::filesystem::path& journals,
-                                  std::uint64_t kills, Duration pause) {
-    constexpr std::uint64_t patience = 20;
+                                  std::uint64_t kills, Duration pause,
+                                  std::chrono::milliseconds patience) {
+    constexpr std::uint64_t times_max = 20;
     while (children.kills() < kills ||
-           (children.kills() < patience * kills && !met_something(History(journals), kills))) {
+           (children.kills() < times_max * kills && !met_something(History(journals), kills))) {
         std::this_thread::sleep_for(pause);
+        if (patience > 0ms) {
+            const std::uint64_t confirmed = History(journals).confirmed();
+            wait_until([&] { return History(journals).confirmed() > confirmed; }, patience, 50ms);
+        }
         children.kill_one();
     }
 }
@@ -64,14 +71,14 @@ void expect_promises_kept(const std::string& title, const History& history, Chao
     EXPECT_THAT(broken_links(database, "outbox"), IsEmpty());
     EXPECT_THAT(database.damage(), IsEmpty());
     if (leases_survive) {
-        EXPECT_THAT(double_holders(history.holds()), IsEmpty());
+        EXPECT_THAT(torture::double_holders(history.holds()), IsEmpty());
     }
     fmt::print(
         "{}: {} enqueued, {} in doubt, {} rolled back, {} acknowledged, {} redelivered, {} leases "
         "lost to "
         "others, {} messages lost\n",
         title, history.confirmed(), history.in_doubt(), history.rolled_back(), history.acked(),
-        redelivered(history.holds()), history.lost_leases(), history.lost(database));
+        torture::redelivered(history.holds()), history.lost_leases(), history.lost(database));
 }
 
 }  // namespace postroom::test

@@ -35,8 +35,10 @@ private:
 bool met_something(const History& history, std::uint64_t kills);
 
 // Kills that often, and on a machine too busy for its children further until something was met.
+// Before each kill it rests for `pause`, and up to `patience` until another message is confirmed.
 void kill_until_something_was_met(Pack& children, const std::filesystem::path& journals,
-                                  std::uint64_t kills, Duration pause = {});
+                                  std::uint64_t kills, Duration pause = {},
+                                  std::chrono::milliseconds patience = {});
 
 // Fails the test for each promise that was broken, and prints the figures. Without `leases_survive`
 // the database lost its leases in between, and two may have held a message.

@@ -14,7 +14,7 @@ TEST_P(KillTest, KilledWorkersLoseNothingAndRollBackWhatTheyDidNotCommit) {
     database().sql("CREATE TABLE business_order (id varchar(64) PRIMARY KEY)");
     KillRun run(database(), folder().path(), seed());
     const std::uint64_t kills = scaled(GetParam().kills, 30);
-    kill_until_something_was_met(run.children(), folder().path(), kills);
+    kill_until_something_was_met(run.children(), folder().path(), kills, {}, GetParam().patience);
     const History history = run.finish();
 
     expect_promises_kept(fmt::format("{} kills, seed {}", run.children().kills(), seed()), history,

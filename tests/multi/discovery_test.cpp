@@ -3,7 +3,7 @@
 #include <thread>
 
 #include "multi/tenants.hpp"
-#include "postroom/router.hpp"
+#include "postroom/tenancy.hpp"
 #include "postroom/testing.hpp"
 
 namespace postroom::test {

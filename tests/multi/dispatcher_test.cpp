@@ -12,8 +12,8 @@
 #include "multi/tenants.hpp"
 #include "postroom/error.hpp"
 #include "postroom/inbox.hpp"
-#include "postroom/log.hpp"
-#include "postroom/router.hpp"
+#include "postroom/observer.hpp"
+#include "postroom/tenancy.hpp"
 #include "postroom/testing.hpp"
 
 namespace postroom::test {
@@ -21,7 +21,24 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class ManyStores : public Tenants {};
+class ManyStores : public Tenants {
+protected:
+    FixedStores three_with_twenty_each() {
+        const std::vector<StorePtr> all{open(sqlite("a")), open(sqlite("b")), open(sqlite("c"))};
+        for (const StorePtr& store : all)
+            for (int i = 0; i < 20; ++i) Outbox(*store).enqueue(message("m"));
+        return FixedStores(all);
+    }
+
+    // One worker, and batches that show whose turn it is.
+    DispatcherOptions one_by_one(std::shared_ptr<SelectionStrategy> strategy) {
+        DispatcherOptions options = quick();
+        options.worker_count = 1;
+        options.batch = 5;
+        options.strategy = std::move(strategy);
+        return options;
+    }
+};
 
 TEST_F(ManyStores, OBX_066_EachDatabaseHasItsOwnStoreAndItsOwnMessages) {
     FixedStores stores(three());
@@ -67,7 +84,7 @@ TEST_F(ManyStores, IBX_085_TheInboxesOfSeveralDatabasesAreServedEachFromItsOwn) 
     }));
     dispatcher.close();
     for (const char* const id : {"north", "south", "west"})
-        EXPECT_TRUE(inboxes.get(id).already_processed("1", "shop"));
+        EXPECT_TRUE(inboxes.get(id).already_processed({.source = "shop", .message_id = "1"}));
 }
 
 TEST_F(ManyStores, OBX_071_IBX_090_OBX_090_IBX_113_EveryLineOfTheLogNamesTheStoreOfItsMessage) {
@@ -84,7 +101,7 @@ TEST_F(ManyStores, OBX_071_IBX_090_OBX_090_IBX_113_EveryLineOfTheLogNamesTheStor
     Dispatcher dispatcher(stores, options);
     handle(dispatcher);
     dispatcher.start();
-    OutboxRouter outboxes(stores, {.observer = &log});
+    OutboxRouter outboxes(stores, {.queue = {.observer = &log}});
     for (const char* const id : {"north", "south", "west"}) outboxes.get(id).enqueue(message(id));
     EXPECT_TRUE(eventually([&] { return journal.size() == 3; }));
     dispatcher.close();
@@ -98,15 +115,8 @@ TEST_F(ManyStores, OBX_071_IBX_090_OBX_090_IBX_113_EveryLineOfTheLogNamesTheStor
 }
 
 TEST_F(ManyStores, OBX_068_IBX_087_RoundRobinTakesABatchFromEachInTurn) {
-    const std::vector<StorePtr> all{open(sqlite("a")), open(sqlite("b")), open(sqlite("c"))};
-    FixedStores stores(all);
-    for (const StorePtr& store : all)
-        for (int i = 0; i < 20; ++i) Outbox(*store).enqueue(message("m"));
-    DispatcherOptions options = quick();
-    options.worker_count = 1;
-    options.batch = 5;
-    options.strategy = std::make_shared<RoundRobin>();
-    Dispatcher dispatcher(stores, options);
+    FixedStores stores = three_with_twenty_each();
+    Dispatcher dispatcher(stores, one_by_one(std::make_shared<RoundRobin>()));
     // Slowly enough for a store whose disk takes its time to have its turn.
     dispatcher.on("t", [this](const Message& m, HandlerContext& context) {
         std::this_thread::sleep_for(20ms);
@@ -122,15 +132,8 @@ TEST_F(ManyStores, OBX_068_IBX_087_RoundRobinTakesABatchFromEachInTurn) {
 }
 
 TEST_F(ManyStores, OBX_069_IBX_088_DrainFirstEmptiesOneStoreBeforeItTurnsToTheNext) {
-    const std::vector<StorePtr> all{open(sqlite("a")), open(sqlite("b")), open(sqlite("c"))};
-    FixedStores stores(all);
-    for (const StorePtr& store : all)
-        for (int i = 0; i < 20; ++i) Outbox(*store).enqueue(message("m"));
-    DispatcherOptions options = quick();
-    options.worker_count = 1;
-    options.batch = 5;
-    options.strategy = std::make_shared<DrainFirst>();
-    Dispatcher dispatcher(stores, options);
+    FixedStores stores = three_with_twenty_each();
+    Dispatcher dispatcher(stores, one_by_one(std::make_shared<DrainFirst>()));
     handle(dispatcher);
     dispatcher.start();
     EXPECT_TRUE(eventually([&] { return journal.size() == 60; }));

@@ -7,7 +7,7 @@
 #include "conformance/forwarding_store.hpp"
 #include "multi/tenants.hpp"
 #include "postroom/error.hpp"
-#include "postroom/router.hpp"
+#include "postroom/tenancy.hpp"
 #include "postroom/testing.hpp"
 
 namespace postroom::test {

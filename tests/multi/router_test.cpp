@@ -4,7 +4,7 @@
 
 #include "multi/tenants.hpp"
 #include "postroom/error.hpp"
-#include "postroom/router.hpp"
+#include "postroom/tenancy.hpp"
 #include "postroom/testing.hpp"
 
 namespace postroom::test {
@@ -33,7 +33,7 @@ TEST_F(Routing, IBX_091_AKeyLeadsToTheInboxOfItsDatabase) {
     const InboxRouter inboxes(stores);
     for (const StorePtr& store : stores.stores())
         EXPECT_EQ(&inboxes.get(store->id()).store(), store.get());
-    EXPECT_FALSE(inboxes.get("south").already_processed("1", "shop"));
+    EXPECT_FALSE(inboxes.get("south").already_processed({.source = "shop", .message_id = "1"}));
 }
 
 template <class Router>
@@ -70,6 +70,16 @@ TEST_F(Routing, OBX_074_AKeyIsATextOrAUuid) {
     EXPECT_EQ(outboxes.get(tenant).store().id(), tenant.to_string());
     EXPECT_EQ(&outboxes.get(tenant), &outboxes.get(tenant.to_string()));
     EXPECT_EQ(&inboxes.get(tenant), &inboxes.get(tenant.to_string()));
+}
+
+TEST_F(Routing, OBX_074_AUuidIsTheSameKeyInWhateverCase) {
+    std::string shouted = tenant.to_string();
+    for (char& c : shouted) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    FixedStores upper({open(sqlite(shouted))});
+    EXPECT_EQ(OutboxRouter(upper).hold(tenant)->store().id(), shouted);
+    EXPECT_EQ(InboxRouter(upper).hold(tenant.to_string())->store().id(), shouted);
+    FixedStores lower({open(sqlite(tenant.to_string()))});
+    EXPECT_EQ(OutboxRouter(lower).hold(shouted)->store().id(), tenant.to_string());
 }
 
 TEST_F(Routing, OBX_102_IBX_123_InstancesAreMadeOnceAndSharedByAllThreads) {

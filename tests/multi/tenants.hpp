@@ -9,9 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "postroom/discovery.hpp"
 #include "postroom/dispatcher.hpp"
 #include "postroom/outbox.hpp"
+#include "postroom/tenancy.hpp"
+#include "support/mariadb_server.hpp"
 #include "support/postgres_server.hpp"
 #include "support/temp_dir.hpp"
 #include "support/wait_until.hpp"
@@ -130,14 +131,18 @@ protected:
         servers.push_back(std::make_unique<PostgresDatabase>());
         return {.id = id, .url = servers.back()->url(), .options = {.deploy_schema = true}};
     }
+    DiscoveredDatabase mariadb(const std::string& id) {
+        mariadbs.push_back(std::make_unique<MariadbDatabase>());
+        return {.id = id, .url = mariadbs.back()->url(), .options = {.deploy_schema = true}};
+    }
     static StorePtr open(const DiscoveredDatabase& database) {
         OpenOptions options = database.options;
         options.store_id = database.id;
         return open_store(database.url, options);
     }
-    // Two files and a server.
+    // One of each engine.
     std::vector<StorePtr> three() {
-        return {open(sqlite("north")), open(postgres("south")), open(sqlite("west"))};
+        return {open(sqlite("north")), open(postgres("south")), open(mariadb("west"))};
     }
 
     DispatcherOptions quick() {
@@ -159,6 +164,7 @@ protected:
 
     TempDir directory;
     std::vector<std::unique_ptr<PostgresDatabase>> servers;
+    std::vector<std::unique_ptr<MariadbDatabase>> mariadbs;
     Journal journal;
     Ear ear;
 };

@@ -51,6 +51,8 @@ std::vector<Message> FaultyStore::claim(Queue queue, const ClaimRequest& request
                                         std::stop_token stop) {
     weather_.before_call("claim");
     std::vector<Message> claimed = witness_.claim(queue, request, stop);
+    if (mutant_ == Mutant::losses_overlooked)
+        for (Message& message : claimed) message.lost_count = std::min(message.lost_count, 1U);
     weather_.after_call("claim", false);
     return claimed;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "conformance/forwarding_store.hpp"
+#include "queue/hot_path.hpp"
 #include "sim/witness.hpp"
 
 namespace postroom::sim {

@@ -200,10 +200,12 @@ void Ledger::judge_end() {
     for (const auto& [number, row] : rows_) {
         const Written& written = of(number);
         std::size_t failures = 0;
+        std::size_t ends = 0;  // permanent failures: attempts too
         std::size_t others = row.lost_count;
         bool done = false;
         for (const auto& [lease, call] : written.calls) {
             failures += call.saying == Saying::retry ? 1 : 0;
+            ends += call.saying == Saying::fail ? 1 : 0;
             others += call.saying == Saying::down || call.saying == Saying::store_failed ? 1 : 0;
             done = done || call.saying == Saying::done;
         }
@@ -214,12 +216,12 @@ void Ledger::judge_end() {
         if (written.calls.size() > 1 + failures + others)
             report_.violate(
                 fmt::format("I5 message {} was delivered {} times", number, written.calls.size()));
-        if (row.retry_count > failures && !unroutable(written))
+        if (row.retry_count > failures + ends && !unroutable(written))
             report_.violate(fmt::format("I8 message {} has paid too many attempts", number));
         if (!profile_.faults && profile_.close == 0 && row.lost_count > 0)
             report_.violate(fmt::format("I5 message {} was lost without a fault", number));
         if (!profile_.faults && profile_.close == 0 && !unroutable(written) &&
-            row.retry_count != failures)
+            row.retry_count != failures + ends)
             report_.violate(fmt::format("I8 message {} has not paid its attempts", number));
         if (!is_final(row) && blocked(number, row) && !profile_.one_down_for_ever && heads.empty())
             report_.violate(fmt::format("I7 what blocks message {} is not listed", number));

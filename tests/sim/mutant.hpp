@@ -42,6 +42,7 @@ enum class Mutant : std::uint8_t {
     outage_taken_for_success,
     leases_not_renewed,
     wake_ups_lost,
+    losses_overlooked,
     close_without_release,
 };
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "conformance/forwarding_store.hpp"
+#include "queue/hot_path.hpp"
 #include "sim/mutant.hpp"
 
 namespace postroom::sim {

@@ -65,6 +65,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Planted{Mutant::outage_taken_for_success, "outage_taken_for_success"},
                     Planted{Mutant::leases_not_renewed, "leases_not_renewed"},
                     Planted{Mutant::wake_ups_lost, "wake_ups_lost"},
+                    Planted{Mutant::losses_overlooked, "losses_overlooked"},
                     Planted{Mutant::close_without_release, "close_without_release"}),
     [](const testing::TestParamInfo<Planted>& param) { return std::string(param.param.name); });
 

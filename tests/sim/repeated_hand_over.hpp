@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "postroom/store.hpp"
+#include "queue/hot_path.hpp"
 
 namespace postroom::sim {
 

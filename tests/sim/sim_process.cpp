@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "queue/hot_path.hpp"
 #include "sim/repeated_hand_over.hpp"
 #include "sim/world.hpp"
 
@@ -150,7 +151,7 @@ void SimProcess::handle(const Message& message, HandlerContext* in_transaction) 
 
 bool SimProcess::due(Loop loop) const {
     if (!dispatches_ || busy_[place(loop)]) return false;
-    if (closing_ && (loop == Loop::claim || loop == Loop::tend)) return false;
+    if (closing_ && (loop == Loop::claim || loop == Loop::maintain)) return false;
     return wake_at_[place(loop)] <= clock_.now();
 }
 
@@ -158,8 +159,8 @@ std::optional<Instant> SimProcess::next_due() const {
     std::optional<Instant> next;
     const auto consider = [&](Instant at) { next = std::min(next.value_or(at), at); };
     if (dispatches_) {
-        for (const Loop loop : {Loop::claim, Loop::settle, Loop::keep, Loop::tend}) {
-            const bool stopped = closing_ && (loop == Loop::claim || loop == Loop::tend);
+        for (const Loop loop : {Loop::claim, Loop::settle, Loop::keep, Loop::maintain}) {
+            const bool stopped = closing_ && (loop == Loop::claim || loop == Loop::maintain);
             const Instant at = wake_at_[place(loop)];
             if (!stopped && at != Instant::max()) consider(at - clock_.offset);
         }
@@ -193,8 +194,8 @@ void SimProcess::step(Loop loop) {
                            ? Instant::max()
                            : core_->keep_step(now);
                 break;
-            case Loop::tend:
-                next = core_->tend_step(now);
+            case Loop::maintain:
+                next = core_->maintain_step(now);
                 break;
         }
     } catch (const ProcessCrashed&) {
@@ -215,6 +216,7 @@ void SimProcess::work() {
         return;
     }
     Dice& dice = world_.dice();
+    judge_isolation(*work);
     for (const Message& message : work->messages) {
         world_.report().say("p{} message {} started, lease {}", life_, message.payload,
                             message.lease->lease_id.value());
@@ -224,7 +226,9 @@ void SimProcess::work() {
     const bool is_long = !world_.storm_over() && dice.chance(100);
     const Duration takes = is_long ? dice.between(lease / 2, lease * 3)
                                    : dice.between({}, std::chrono::milliseconds{50});
-    HandlerAtWork handler{.ends = world_.time().now() + takes};
+    HandlerAtWork handler{.started = clock_.now(),
+                          .ends = world_.time().now() + takes,
+                          .isolated = must_be_isolated(work->messages.front())};
     if (world_.profile().mutant == Mutant::ack_before_handler) {
         for (const Message& message : work->messages)
             store_.settle(nullptr, Queue::outbox,
@@ -241,6 +245,34 @@ void SimProcess::work() {
         ++running_;
     }
     handlers_.push_back(std::move(handler));
+}
+
+std::uint32_t SimProcess::losses_of(const Message& message) const {
+    const Rows& rows = world_.ledger().rows();
+    const auto at = rows.find(Ledger::number_of(message.payload));
+    if (at == rows.end() || !at->second.lease) return 0;
+    return at->second.lease->lease_id == message.lease->lease_id ? at->second.lost_count : 0;
+}
+
+bool SimProcess::must_be_isolated(const Message& message) const {
+    return losses_of(message) >= std::min(2U, core_->options().crash_limit);
+}
+
+// Nothing runs when an isolated message starts, and nothing starts beside it for a lease. A message
+// that was lost at all is not in a batch.
+void SimProcess::judge_isolation(const Work& work) {
+    const auto violate = [&](const Message& message, const char* what) {
+        world_.report().violate(fmt::format("I12 message {} {}", message.payload, what));
+    };
+    const Message& first = work.messages.front();
+    if (must_be_isolated(first) && !handlers_.empty()) violate(first, "started in company");
+    for (const HandlerAtWork& other : handlers_)
+        if (other.isolated && clock_is_true &&
+            clock_.now() - other.started < core_->options().lease)
+            violate(first, "started beside an isolated one");
+    if (work.messages.size() == 1) return;
+    for (const Message& message : work.messages)
+        if (losses_of(message) > 0) violate(message, "was lost, and is in a batch");
 }
 
 void SimProcess::finish(std::size_t handler) {

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "base/random.hpp"
+#include "dispatch/dispatch_core.hpp"
 #include "postroom/error.hpp"
 #include "postroom/outbox.hpp"
-#include "queue/dispatch_core.hpp"
 #include "sim/dice.hpp"
 #include "sim/faulty_store.hpp"
 
@@ -29,7 +29,7 @@ private:
     const Clock& base_;
 };
 
-enum class Loop : std::uint8_t { claim, settle, keep, tend };
+enum class Loop : std::uint8_t { claim, settle, keep, maintain };
 constexpr std::size_t loop_count = 4;
 
 // A handler between its call and its end.
@@ -37,7 +37,9 @@ struct HandlerAtWork {
     Work work{};
     std::optional<Delivery> delivery{};  // asynchronous
     Message message{};                   // of the delivery
+    Instant started{};                   // the process's clock
     Instant ends{};                      // the database's clock
+    bool isolated = false;
 };
 
 struct OpenTransaction {
@@ -111,6 +113,10 @@ private:
     // Throws what the chosen outcome stands for.
     void handle(const Message& message, HandlerContext* in_transaction);
     Verdict verdict(const Message& message);
+    void judge_isolation(const Work& work);
+    // By what the database shows; 0 when the lease is not the message's any more.
+    std::uint32_t losses_of(const Message& message) const;
+    bool must_be_isolated(const Message& message) const;
     [[noreturn]] void fail_call(const char* call, ErrorKind kind);
     void crash_by_chance();
 

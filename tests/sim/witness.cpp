@@ -152,8 +152,10 @@ void Witness::judge_settlement(const Rows& before, const Settlement& settlement,
         case Outcome::abandon:
             return judge_abandon(*row, late, settlement, settled);
         case Outcome::fail:
-            right = settled == Settled::dead && late.state == State::dead &&
-                    late.dead_reason == settlement.reason;
+            right =
+                settled == Settled::dead && late.state == State::dead &&
+                late.dead_reason == settlement.reason &&
+                late.retry_count == row->retry_count + (settlement.reason == DeadReason::failed);
             break;
         case Outcome::release:
             right = settled == Settled::ready && free && late.retry_count == row->retry_count;

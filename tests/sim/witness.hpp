@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "conformance/forwarding_store.hpp"
+#include "queue/hot_path.hpp"
 #include "sim/ledger.hpp"
 
 namespace postroom::sim {

@@ -2,8 +2,9 @@
 
 namespace postroom::test {
 
-std::vector<std::string> PostgresChaosDatabase::damage() {
+std::vector<std::string> postgres_damage(ChaosDatabase& database) {
     std::vector<std::string> lines;
+    const auto sql = [&](const std::string& text) { return database.sql(text); };
     sql("CREATE EXTENSION IF NOT EXISTS amcheck");
     const std::string names =
         "SELECT c.oid::regclass::text FROM pg_class c JOIN pg_namespace n ON n.oid = "

@@ -7,6 +7,9 @@
 
 namespace postroom::test {
 
+// Checks every heap page, and every index against its table.
+std::vector<std::string> postgres_damage(ChaosDatabase& database);
+
 class PostgresChaosDatabase final : public ChaosDatabase {
 public:
     explicit PostgresChaosDatabase(PostgresServer server = PostgresServer())
@@ -15,9 +18,7 @@ public:
     const std::string& url() const override { return database_.url(); }
     SqlRows sql(const std::string& text) override { return database_.psql(text); }
     std::string table(const std::string& name) const override { return "infra.\"" + name + '"'; }
-
-    // Checks every heap page, and every index against its table.
-    std::vector<std::string> damage() override;
+    std::vector<std::string> damage() override { return postgres_damage(*this); }
 
 private:
     PostgresDatabase database_;

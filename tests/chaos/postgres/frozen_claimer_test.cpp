@@ -34,11 +34,9 @@ void fill(const Outbox& outbox) {
 // How long another claimer takes, and its messages given back.
 SteadyClock::duration time_of_claim(const Outbox& outbox) {
     const auto begin = SteadyClock::now();
-    std::vector<Lease> leases;
-    for (const Message& message : outbox.claim(outbox.owner(), 5min, 5))
-        leases.push_back(message.lease.value());
+    const std::vector<Message> messages = outbox.claim(outbox.owner(), 5min, 5);
     const auto took = SteadyClock::now() - begin;
-    outbox.release(leases);
+    outbox.release(messages);
     return took;
 }
 

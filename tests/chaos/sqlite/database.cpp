@@ -41,6 +41,12 @@ public:
 
     std::string table(const std::string& name) const override { return "\"" + name + '"'; }
 
+    // A table gets no further constraint here.
+    void refuse_topic(const std::string& topic) override {
+        sql("CREATE TRIGGER refuse AFTER INSERT ON outbox_live WHEN NEW.topic = '" + topic +
+            "' BEGIN SELECT RAISE(FAIL, 'refused by trigger'); END");
+    }
+
     std::vector<std::string> damage() override {
         std::vector<std::string> lines;
         for (const auto& row : sql("PRAGMA integrity_check"))

@@ -13,7 +13,7 @@
 #include <fmt/format.h>
 
 #include "multi/tenants.hpp"
-#include "postroom/router.hpp"
+#include "postroom/tenancy.hpp"
 #include "support/process.hpp"
 #include "support/scale.hpp"
 

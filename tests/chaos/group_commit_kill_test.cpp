@@ -1,8 +1,8 @@
 // A process whose threads share their commits is killed at any moment: what each of them was told
 // holds.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sqlite3.h>
 
 #include <chrono>
 #include <csignal>
@@ -13,12 +13,11 @@
 #include <string>
 #include <thread>
 
-#include "postroom/backend/sqlite.hpp"
+#include "chaos/chaos_test.hpp"
 #include "support/process.hpp"
 #include "support/scale.hpp"
-#include "support/temp_dir.hpp"
 
-namespace postroom::test::group_commit_kill_test {
+namespace postroom::test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -40,34 +39,18 @@ Promises read_journal(const std::string& path) {
     return out;
 }
 
-class SqliteGroupCommitKill : public testing::Test {
-protected:
-    std::string path() const { return (folder_ / "chaos.db").string(); }
-    std::string journal() const { return (folder_ / "journal").string(); }
-
-    SqlRows rows(const std::string& sql) const {
-        const auto tx = store_->begin();
-        return tx->execute({.sql = sql, .params = {}});
-    }
-
-    void deploy() {
-        store_ = sqlite::open_store(path(), {.deploy_schema = true, .keep_history = true});
-        const auto tx = store_->begin();
-        tx->execute(
-            {.sql = "CREATE TRIGGER refuse AFTER INSERT ON outbox_live WHEN NEW.topic = 'refused' "
-                    "BEGIN SELECT RAISE(FAIL, 'refused by trigger'); END",
-             .params = {}});
-        tx->commit();
-    }
+class Writers {
+public:
+    Writers(const std::string& url, std::string journal)
+        : url_(url), journal_(std::move(journal)) {}
 
     // Until it has made some promises more.
     void run_and_kill() const {
-        const Promises before = read_journal(journal());
-        ChildProcess child({.program = program_path("group_child"),
-                            .arguments = {"sqlite://" + path(), journal()}});
+        const Promises before = read_journal(journal_);
+        ChildProcess child({.program = program_path("group_child"), .arguments = {url_, journal_}});
         const auto deadline = std::chrono::steady_clock::now() + 60s;
         while (std::chrono::steady_clock::now() < deadline) {
-            const Promises now = read_journal(journal());
+            const Promises now = read_journal(journal_);
             if (now.kept.size() > before.kept.size() + 30 &&
                 now.acked.size() > before.acked.size() + 5)
                 break;
@@ -78,31 +61,41 @@ protected:
         ASSERT_TRUE(child.wait(60s).has_value());
     }
 
-    TempDir folder_;
-    std::unique_ptr<Store> store_;
+private:
+    const std::string url_;
+    const std::string journal_;
 };
 
-TEST_F(SqliteGroupCommitKill, WhatManyWritersWereToldHolds) {
-    deploy();
+TEST_P(GroupCommitTest, WhatManyWritersWereToldHoldsWhenTheyAreKilled) {
+    database().refuse_topic("refused");
+    const std::string journal = (folder() / "journal").string();
+    const Writers writers(database().url(), journal);
     const std::uint64_t kills = scaled(100, 8);
-    for (std::uint64_t i = 0; i < kills; ++i) run_and_kill();
+    for (std::uint64_t i = 0; i < kills; ++i) writers.run_and_kill();
 
+    const auto table = [&](const char* name) { return database().table(name); };
     std::map<std::string, int> times;
     std::set<std::string> open;
-    for (const auto& row : rows("SELECT message_id FROM outbox_live "
-                                "UNION ALL SELECT message_id FROM outbox_waiting")) {
+    for (const auto& row :
+         database().sql(fmt::format("SELECT message_id FROM {} UNION ALL SELECT message_id FROM {}",
+                                    table("outbox_live"), table("outbox_waiting")))) {
         open.insert(row.at(0).value());
         ++times[row.at(0).value()];
     }
-    for (const auto& row : rows("SELECT message_id FROM outbox_done")) ++times[row.at(0).value()];
+    for (const auto& row :
+         database().sql(fmt::format("SELECT message_id FROM {}", table("outbox_done"))))
+        ++times[row.at(0).value()];
 
-    const Promises promises = read_journal(journal());
+    const Promises promises = read_journal(journal);
     EXPECT_GT(promises.kept.size(), kills * 30);
     for (const std::string& id : promises.kept) EXPECT_EQ(times[id], 1) << id;
+    for (const auto& [id, count] : times) EXPECT_EQ(count, 1) << id;
     for (const std::string& id : promises.acked) EXPECT_FALSE(open.contains(id)) << id;
-    EXPECT_THAT(rows("SELECT 1 FROM outbox_live WHERE topic = 'refused'"), IsEmpty());
-    EXPECT_EQ(rows("PRAGMA integrity_check").at(0).at(0), "ok");
+    EXPECT_EQ(database().count(fmt::format("SELECT count(*) FROM {} WHERE topic = 'refused'",
+                                           table("outbox_live"))),
+              0U);
+    EXPECT_THAT(database().damage(), IsEmpty());
 }
 
 }  // namespace
-}  // namespace postroom::test::group_commit_kill_test
+}  // namespace postroom::test
