@@ -9,6 +9,7 @@
 #include <ostream>
 #include <string>
 
+#include "postroom/message.hpp"
 #include "postroom/store.hpp"
 #include "postroom/transaction.hpp"
 
@@ -37,6 +38,13 @@ public:
     // How many rows the program's table has for everybody else.
     virtual std::size_t orders() = 0;
 };
+
+inline NewMessage order_placed() {
+    NewMessage message;
+    message.topic = TopicName("order.placed");
+    message.payload = "{}";
+    return message;
+}
 
 struct Library {
     std::string name;

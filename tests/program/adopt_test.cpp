@@ -453,6 +453,16 @@ TEST_P(AdoptOnSqlite, AChunkOfLargePayloadsIsCutAndOneThatIsTooLargeIsNamed) {
     EXPECT_EQ(listed(), 18U);
 }
 
+TEST_P(AdoptOnSqlite, CountingWaitsForNoWriterAndKeepsNoneWaiting) {
+    create(states_table);
+    sql("INSERT INTO states (nr, kind, body) VALUES (1, 'k', '1')");
+    const std::unique_ptr<Store> other = open_store(url());
+    const std::unique_ptr<Transaction> writer = other->begin();
+    const Ran ran = adopt(on_states({"--map", "processed_at=at", "--dry-run"}));
+    EXPECT_EQ(ran.out, "would take over 1 rows of states\n") << ran.err;
+    writer->commit();
+}
+
 INSTANTIATE_TEST_SUITE_P(Sqlite, AdoptOnSqlite, testing::Values("sqlite"));
 
 // Rows that somebody holds are waited for, not forgotten.

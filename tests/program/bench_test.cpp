@@ -15,24 +15,6 @@ using testing::HasSubstr;
 
 class BenchOn : public ProgramOn {
 protected:
-    // Everything of the database that has a name.
-    SqlRows objects() const {
-        if (on("postgres")) {
-            return sql(
-                "SELECT n.nspname, o.name FROM pg_namespace n LEFT JOIN ("
-                "SELECT relnamespace AS space, relname::text AS name FROM pg_class UNION ALL "
-                "SELECT pronamespace, proname::text FROM pg_proc) o ON o.space = n.oid "
-                "WHERE n.nspname !~ '^(pg_|information_schema)' ORDER BY 1, 2");
-        }
-        if (on("mariadb")) {
-            return sql(
-                "SELECT TABLE_NAME AS name FROM information_schema.TABLES "
-                "WHERE TABLE_SCHEMA = DATABASE() UNION ALL "
-                "SELECT ROUTINE_NAME FROM information_schema.ROUTINES "
-                "WHERE ROUTINE_SCHEMA = DATABASE() ORDER BY 1");
-        }
-        return sql("SELECT name FROM sqlite_schema WHERE name NOT LIKE 'sqlite%' ORDER BY 1");
-    }
     std::string bench_table() const {
         return std::string(on("postgres") ? "postroom_bench." : "") + "postroom_bench_outbox_live";
     }

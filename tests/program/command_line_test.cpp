@@ -2,10 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <sstream>
 
 #include "program/program.hpp"
+#include "support/source_file.hpp"
 
 namespace postroom::test {
 namespace {
@@ -14,9 +14,7 @@ using testing::HasSubstr;
 using testing::StartsWith;
 
 std::string documentation(const std::string& name) {
-    std::ostringstream text;
-    text << std::ifstream(std::string(POSTROOM_SOURCE_DIR) + "/docs/reference/" + name).rdbuf();
-    return text.str();
+    return read_source_file("docs/reference/" + name);
 }
 
 // "## postroom migrate up" -> {"migrate", "up"}
@@ -36,7 +34,8 @@ std::vector<std::vector<std::string>> documented_commands(const std::string& pag
 TEST(CommandLine, UnknownCommandNamesTheNearest) {
     const Ran ran = ProgramFolder().run({"staus"});
     EXPECT_EQ(ran.code, 2);
-    EXPECT_THAT(ran.err, HasSubstr("unknown command 'staus'; did you mean 'status'?"));
+    EXPECT_THAT(ran.err,
+                HasSubstr("unknown command 'staus'; did you mean 'status'? See 'postroom --help'"));
 }
 
 TEST(CommandLine, UnknownOptionNamesTheNearest) {
@@ -49,6 +48,8 @@ TEST(CommandLine, WhatIsMissingOrTooMuchIsNamed) {
     const ProgramFolder folder;
     EXPECT_THAT(folder.run({"show"}).err, HasSubstr("argument ID is missing"));
     EXPECT_THAT(folder.run({"show", "a", "b"}).err, HasSubstr("too many arguments: 1 at most"));
+    EXPECT_THAT(folder.run({"enqueue", "a", "{}"}).err,
+                HasSubstr("too many arguments: 1 at most; the payload comes with --payload"));
     EXPECT_THAT(folder.run({"list", "--limit"}).err, HasSubstr("'--limit' needs a value"));
     EXPECT_THAT(folder.run({"list", "--json=1"}).err, HasSubstr("'--json' takes no value"));
     EXPECT_THAT(folder.run({"list", "--state", "gone"}).err, HasSubstr("'gone' is none of ready"));

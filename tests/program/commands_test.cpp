@@ -47,7 +47,8 @@ TEST_P(CommandsOn, OneMessageIsEnqueuedListedShownAndExplained) {
     EXPECT_THAT(folder.good({"show", id}), HasSubstr("c-1"));
     EXPECT_THAT(folder.good({"show", id}), Not(HasSubstr("{}")));
     EXPECT_THAT(folder.good({"show", id, "--payload", "--json"}), HasSubstr("\"payload\":{}"));
-    EXPECT_THAT(folder.good({"explain", id}), HasSubstr("not claimed: is a relay running"));
+    EXPECT_THAT(folder.good({"explain", id}),
+                HasSubstr("not claimed: nobody is at work here, is a relay running"));
     const std::string status = folder.good({"status", "--queue", "outbox", "--json"});
     EXPECT_THAT(status, HasSubstr("\"ready\":1,"));
     const Ran missing = folder.run({"show", "nobody"});
@@ -82,7 +83,7 @@ TEST_P(CommandsOn, LinesAreEnqueuedInBatchesAndToTheByte) {
               "would enqueue 27 messages\n");
     EXPECT_EQ(folder.good({"enqueue", "--jsonl", "--batch", "10"}, lines),
               "enqueued 27 messages\n");
-    const std::string listed = folder.good({"list", "--json"});
+    const std::string listed = folder.good({"list", "--oldest-first", "--json"});
     EXPECT_EQ(count_of(listed, "\"topic\":\"bulk\""), 25U);
     EXPECT_THAT(folder.good({"show", "--payload", "--json", text_member(listed, "id")}),
                 HasSubstr(R"("payload":{"b":1.10,"a":12345678901234567890})"));
@@ -108,8 +109,8 @@ TEST_P(CommandsOn, AMalformedLineIsNamedAndItsBatchIsNotStored) {
     EXPECT_EQ(count_of(folder.good({"list", "--json"}), "\"id\""), 6U);
     ran = folder.run({"enqueue", "--jsonl"}, R"({"topic":"x","paylaod":1})");
     EXPECT_EQ(ran.code, 7);
-    EXPECT_THAT(ran.err, HasSubstr("line 1: unknown field 'paylaod'; did you mean 'payload'?; "
-                                   "nothing was stored"));
+    EXPECT_THAT(ran.err, HasSubstr("line 1: unknown field 'paylaod'; did you mean 'payload'? "
+                                   "Nothing was stored"));
 }
 
 TEST_P(CommandsOn, ASecondMessageWithTheSameKeyIsNotStored) {
@@ -124,12 +125,12 @@ TEST_P(CommandsOn, DeadMessagesAreRedrivenByIdAndByFilter) {
     folder.good({"migrate", "up"});
     const std::string id = enqueue_dead("order.placed");
     EXPECT_THAT(folder.good({"explain", id}), HasSubstr("dead (failed)"));
-    EXPECT_EQ(folder.good({"redrive", id, "--dry-run"}), "would redrive 1 messages\n");
+    EXPECT_EQ(folder.good({"redrive", id, "--dry-run"}), "would redrive 1 message\n");
     EXPECT_EQ(folder.good({"redrive", "--topic", "other"}), "0 messages redriven\n");
     EXPECT_EQ(folder.good({"redrive", "--error", "no handler for", "--dry-run"}),
-              "would redrive 1 messages\n");
+              "would redrive 1 message\n");
     EXPECT_THAT(folder.good({"status", "--queue", "outbox", "--json"}), HasSubstr("\"dead\":1"));
-    EXPECT_EQ(folder.good({"redrive", "--all", "--rate", "100"}), "1 messages redriven\n");
+    EXPECT_EQ(folder.good({"redrive", "--all", "--rate", "100"}), "1 message redriven\n");
     EXPECT_THAT(folder.good({"status", "--queue", "outbox", "--json"}), HasSubstr("\"dead\":0"));
     const Ran again = folder.run({"redrive", id});
     EXPECT_EQ(again.code, 1);
@@ -144,10 +145,10 @@ TEST_P(CommandsOn, PurgeRemovesWhatWasDelivered) {
     ASSERT_TRUE(relay.read_line(std::chrono::seconds{60}));
     relay.kill(SIGTERM);
     ASSERT_TRUE(relay.wait(std::chrono::seconds{60}));
-    EXPECT_EQ(folder.good({"purge"}), "0 messages purged\n");
-    EXPECT_EQ(folder.good({"purge", "--older-than", "0", "--dry-run"}), "would purge 1 messages\n");
-    EXPECT_EQ(folder.good({"purge", "--older-than", "0"}), "1 messages purged\n");
-    EXPECT_EQ(folder.good({"list"}), "no such messages\n");
+    EXPECT_EQ(folder.good({"purge", "--yes"}), "0 messages purged\n");
+    EXPECT_EQ(folder.good({"purge", "--older-than", "0", "--dry-run"}), "would purge 1 message\n");
+    EXPECT_EQ(folder.good({"purge", "--older-than", "0", "--yes"}), "1 message purged\n");
+    EXPECT_EQ(folder.good({"list", "--state", "all"}), "no such messages\n");
     EXPECT_EQ(folder.run({"purge", "--older-than", "7"}).code, 2);
 }
 
@@ -178,12 +179,21 @@ TEST_P(CommandsOn, DoctorFindsWhatIsMissing) {
     EXPECT_EQ(count_of(after, "\"health\":\"bad\""), unsafe ? 1U : 0U) << after;
     EXPECT_THAT(after, HasSubstr("\"check\":\"durability\""));
     EXPECT_EQ(count_of(after, "fsync off"), unsafe ? 1U : 0U);
+    EXPECT_EQ(count_of(after, " MiB are free"), on("sqlite") ? 1U : 0U);
     EXPECT_EQ(count_of(after, "\"check\":\"old snapshots\",\"health\":"), on("sqlite") ? 0U : 1U);
     folder.good({"pause", "a"});
-    EXPECT_THAT(folder.run({"doctor"}).out, HasSubstr("the topic 'a' is paused since"));
+    EXPECT_THAT(folder.run({"doctor"}).out, HasSubstr("the topic 'a' has been paused since"));
 }
 
 POSTROOM_ON_ALL_DATABASES(CommandsOn);
+
+// Nothing can be stored in /proc.
+TEST(Doctor, AFullDiskIsBad) {
+    const ProgramFolder folder;
+    const Ran ran = folder.run({"doctor", "--url", "sqlite:/proc/shop.db", "--json"});
+    EXPECT_EQ(ran.code, 1);
+    EXPECT_THAT(ran.out, HasSubstr(R"("check":"disk","health":"bad","what":"0 MiB are free")"));
+}
 
 std::vector<std::vector<std::string>> commands_that_connect() {
     return {{"status"}, {"relay"}, {"migrate", "status"}, {"migrate", "up"}, {"bench"}};
@@ -255,10 +265,12 @@ TEST(ProgramBadInput, ADatabaseThatIsNotThereIsNamed) {
 TEST(ProgramBadInput, AnUnknownSchemeIsNamedWithTheKnownOnes) {
     ProgramFolder folder;
     folder.set("POSTROOM_URL", "orakel:shop");
-    for (const std::string command : {"status", "relay"}) {
+    const std::pair<std::string, std::string> places[]{{"status", "POSTROOM_URL"},
+                                                       {"relay", "stores.main.url"}};
+    for (const auto& [command, place] : places) {
         const Ran ran = folder.run({command});
         EXPECT_EQ(ran.code, 5) << command;
-        EXPECT_THAT(ran.err, HasSubstr("stores.main.url: url: unknown scheme 'orakel'; known: "));
+        EXPECT_THAT(ran.err, HasSubstr(place + ": unknown scheme 'orakel'; known: "));
     }
 }
 

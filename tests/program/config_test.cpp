@@ -47,6 +47,20 @@ TEST(ProgramConfig, WithoutAnyThereIsAFileHereAndStandardOutput) {
     EXPECT_THAT(shown(folder, "routes.0.sink"), HasSubstr("stdout"));
 }
 
+TEST(ProgramConfig, O6_TheParametersOfARetryPolicyAreCheckedWhereTheyStand) {
+    EXPECT_THAT(check("[relay]\nretry_factor = 0.5\n").err,
+                HasSubstr("postroom.toml:2: relay.retry_factor must be a number from 1 to 1000"));
+    EXPECT_THAT(check("[relay]\nretry_base = \"2m\"\n").err,
+                HasSubstr("relay.retry: retry policy: cap is 60000000 us, must be at least base"));
+    EXPECT_THAT(check("[relay]\nretry_jitter = 1\n").err,
+                HasSubstr("jitter is 1, must be at least 0 and below 1"));
+    EXPECT_EQ(check("[relay]\nretry = \"fast\"\nretry_base = \"1s\"\nretry_factor = 1.5\n"
+                    "retry_cap = \"5m\"\nretry_jitter = 0.1\nmax_attempts = 7\n"
+                    "[stores.main]\nurl = \"sqlite:a.db\"\nmax_error_chars = 2000\n")
+                  .code,
+              0);
+}
+
 TEST(ProgramConfig, UnknownKeyNamesFileLineAndNearest) {
     const Ran ran = check("[relay]\nbatch = 5\nworker_cuont = 2\n");
     EXPECT_EQ(ran.code, 5);
@@ -74,7 +88,8 @@ TEST(ProgramConfig, ValuesOfTheWrongFormAreRefusedWithWhatIsRight) {
     EXPECT_THAT(check("[relay]\nlease = 30\n").err, HasSubstr("must be a number with a unit"));
     EXPECT_THAT(check("[relay]\nretry = \"often\"\n").err, HasSubstr("must be one of standard"));
     EXPECT_THAT(check("[log]\nper_message = 1\n").err, HasSubstr("must be true or false"));
-    EXPECT_THAT(check("[relay]\nbatch = 1.5\n").err, HasSubstr("must be a text, a whole number"));
+    EXPECT_THAT(check("[relay]\nbatch = 1.5\n").err,
+                HasSubstr("relay.batch must be a whole number from 1 to 10000"));
 }
 
 TEST(ProgramConfig, RoutesAndSinksMustFitTogether) {
@@ -116,6 +131,65 @@ TEST(ProgramConfig, NamesOfTheEnvironmentAreCheckedToo) {
     EXPECT_THAT(slip.run({"config", "check"}).err, HasSubstr("did you mean 'POSTROOM_URL'?"));
 }
 
+TEST(ProgramConfig, VariablesThatMeanNothingDrawAWarning) {
+    ProgramFolder folder;
+    folder.set("POSTROOM_WHATEVER", "hush");
+    folder.set("POSTROOM_SERVICE_HOST", "10.0.0.1");  // as Kubernetes sets it
+    const Ran ran = folder.run({"config", "check"});
+    EXPECT_EQ(ran.code, 0);
+    EXPECT_THAT(ran.err, HasSubstr("postroom: warning: the environment has POSTROOM_WHATEVER,"));
+    EXPECT_THAT(ran.err, Not(HasSubstr("hush")));
+    EXPECT_EQ(count_of(ran.err, "\n"), 1U) << ran.err;
+    EXPECT_EQ(ProgramFolder().run({"config", "check"}).err, "");
+}
+
+TEST(ProgramConfig, AnOddSinkDrawsAWarning) {
+    const Ran ran = check("[sinks.rabbit]\ntype = \"rabbitmq\"\nurl = \"amqp://127.0.0.1/\"\n");
+    EXPECT_EQ(ran.code, 0);
+    EXPECT_THAT(ran.err, HasSubstr("postroom: warning: sink 'rabbit': 'url' ends with a slash"));
+}
+
+TEST(ProgramConfig, AKeyOfVeryManyPartsIsRefused) {
+    std::string parts = "a";
+    for (int i = 1; i < 100'000; ++i) parts += ".a";
+    for (const std::string& toml :
+         {"x = 1\n" + parts + " = 1\n", "\n[" + parts + "]\n", "\n[[" + parts + "]]\n",
+          "\nx = {" + parts + " = 1}\n", "\n\"q.q\"." + parts + " = 1\n"}) {
+        const Ran ran = check(toml);
+        EXPECT_EQ(ran.code, 5) << toml.substr(0, 20);
+        EXPECT_EQ(ran.err, "postroom: postroom.toml:2: a key has more than 32 parts\n");
+    }
+}
+
+TEST(ProgramConfig, DotsOutsideOfKeysAreNotCounted) {
+    const std::string dots(1000, '.');
+    EXPECT_EQ(check("# " + dots + "\n[log] # " + dots + "\nlevel = \"info\"\n").code, 0);
+    EXPECT_THAT(check("[log]\nlevel = \"" + dots + "\"\n").err, HasSubstr("must be one of"));
+    EXPECT_THAT(check("[log]\nlevel = \"\"\"\n\\\"" + dots + "\"\"\"\n").err,
+                HasSubstr("must be one of"));
+    EXPECT_THAT(check("[log]\nlevel = '''" + dots + "\n" + dots + "'''\n").err,
+                HasSubstr("must be one of"));
+}
+
+TEST(ProgramConfig, ANulIsRefused) {
+    for (const std::string url : {"mysql://[::1\\u0000]/shop", "mysql://app@db/sh\\u0000op",
+                                  "sqlite:a\\u0000.db", "postgresql://db/shop\\u0000"}) {
+        const Ran ran = check("[stores.main]\nurl = \"" + url + "\"\n");
+        EXPECT_EQ(ran.code, 5) << url;
+        EXPECT_THAT(ran.err, HasSubstr("postroom.toml:2: stores.main.url must not hold a NUL"));
+    }
+}
+
+TEST(ProgramConfig, AFileWithAHostIsRefusedWithAHint) {
+    const ProgramFolder folder;
+    for (const std::string command : {"status", "list", "doctor", "relay"}) {
+        const Ran ran = folder.run({command, "--url", "sqlite://shop.db"});
+        EXPECT_NE(ran.code, 0) << command;
+        EXPECT_THAT(ran.err + ran.out, HasSubstr("write sqlite:shop.db for a relative path"))
+            << command;
+    }
+}
+
 TEST(ProgramConfig, AMissingFileIsNamed) {
     const Ran ran = ProgramFolder().run({"config", "check", "--config", "none.toml"});
     EXPECT_EQ(ran.code, 4);
@@ -143,6 +217,30 @@ TEST(ProgramSecrets, ShowMasksThemWhateverTheyLookLike) {
     }
 }
 
+TEST(ProgramSecrets, AFileThatEverybodyCanReadDrawsAWarning) {
+    const ProgramFolder folder;
+    const std::string hook = "[sinks.hook]\ntype = \"http\"\nurl = \"https://h/\"\n";
+    const auto warning = [&](const std::string& toml, unsigned rights) {
+        folder.write("postroom.toml", toml);
+        std::filesystem::permissions(folder / "postroom.toml",
+                                     static_cast<std::filesystem::perms>(rights));
+        const Ran ran = folder.run({"config", "check"});
+        EXPECT_EQ(ran.code, 0) << ran.err;
+        EXPECT_THAT(ran.err, Not(HasSubstr("hush")));
+        return ran.err;
+    };
+    const std::string secret = hook + "authorization = \"Bearer hush\"\n";
+    EXPECT_THAT(warning(secret, 0644),
+                HasSubstr("warning: everybody on this machine can read postroom.toml, which holds "
+                          "secrets (sinks.hook.authorization)"));
+    EXPECT_EQ(warning(secret, 0640), "");
+    EXPECT_THAT(warning("[stores.main]\nurl = \"postgresql://app:hush@db/shop\"\n", 0644),
+                HasSubstr("(stores.main.url)"));
+    EXPECT_EQ(warning(hook, 0644), "");
+    folder.write("key", "Bearer hush\n");
+    EXPECT_EQ(warning(hook + "authorization = \"${file:key}\"\n", 0644), "");
+}
+
 TEST(ProgramSecrets, OnTheCommandLineTheyAreRefusedAndNotRepeated) {
     const ProgramFolder folder;
     const Ran by_url = folder.run({"status", "--url", "postgresql://app:hush@db/shop"});
@@ -159,7 +257,8 @@ TEST(ProgramSecrets, NeitherUrlsNorPayloadsAreQuotedInErrors) {
     ProgramFolder folder;
     for (const std::string url :
          {"postgresql://app:hush@127.0.0.1:1/shop", "Server=db;Password=hush;Host=tcp:db",
-          "mysql://app:hush@127.0.0.1:1/shop", "postgresql://app:hush@[bad/shop"}) {
+          "mysql://app:hush@127.0.0.1:1/shop", "postgresql://app:hush@[bad/shop",
+          "sqlite://app:hush@db/shop"}) {
         folder.set("POSTROOM_URL", url);
         for (const std::string command : {"status", "doctor", "relay"}) {
             const Ran ran = folder.run({command});

@@ -5,9 +5,8 @@
 #include <algorithm>
 
 #include "postroom/open_store.hpp"
+#include "postroom/operator.hpp"
 #include "postroom/outbox.hpp"
-#include "postroom/store_controls.hpp"
-#include "postroom/testing.hpp"
 #include "program/program_on.hpp"
 #include "support/wait_until.hpp"
 
@@ -94,11 +93,6 @@ TEST_P(ControlsOn, WithoutHistoryNothingIsLeft) {
 }
 
 POSTROOM_ON_ALL_DATABASES(ControlsOn);
-
-TEST(Controls, AStoreInMemoryHasNone) {
-    MemoryStore store;
-    EXPECT_EQ(controls_of(store), nullptr);
-}
 
 }  // namespace
 }  // namespace postroom::test::controls_test

@@ -38,6 +38,7 @@ TEST_F(Demo, LosesNothingAndKeepsOffTheUsersSettings) {
     EXPECT_THAT(ran.out, HasSubstr("\"dead\":1,\"lost\":0}"));
     EXPECT_THAT(ran.err, HasSubstr("1. The shop places orders"));
     EXPECT_THAT(ran.err, HasSubstr("answered 500"));
+    EXPECT_LE(longest_line(ran.err.substr(0, ran.err.find("$ postroom"))), 80U) << ran.err;
     EXPECT_FALSE(std::filesystem::exists(folder / "mine.db"));
     EXPECT_EQ(left_in(folder), 0U);
 }

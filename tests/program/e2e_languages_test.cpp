@@ -14,18 +14,14 @@
 #include "program/program.hpp"
 #include "support/mariadb_server.hpp"
 #include "support/postgres_server.hpp"
+#include "support/source_file.hpp"
 
 namespace postroom::test::e2e_languages_test {
 namespace {
 
 using testing::ElementsAre;
 
-std::string guide() {
-    std::ostringstream text;
-    text << std::ifstream(std::string(POSTROOM_SOURCE_DIR) + "/docs/guides/from-any-language.md")
-                .rdbuf();
-    return text.str();
-}
+std::string guide() { return read_source_file("docs/guides/from-any-language.md"); }
 
 // The first block of `language` that holds `part`, with `from` replaced by `to`.
 std::string block(const std::string& language, const std::string& part, const std::string& from,

@@ -13,7 +13,7 @@ namespace postroom::test {
 Ran run_tool(const std::string& program, const std::vector<std::string>& arguments,
              const std::string& input = "");
 
-// The same, and its exit code must be 0.
+// Runs a program as run_tool() does; its exit code must be 0.
 std::string good_tool(const std::string& program, const std::vector<std::string>& arguments,
                       const std::string& input = "");
 

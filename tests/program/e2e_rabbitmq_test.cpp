@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -21,53 +24,60 @@ using testing::UnorderedElementsAre;
 
 constexpr std::chrono::seconds patience = 90s;
 
-void configure(ProgramFolder& folder, const std::string& database_url, const RabbitQueue& queue) {
-    folder.set("POSTROOM_URL", database_url);
-    folder.set("RABBIT_URL", queue.url());
-    folder.write("postroom.toml", fmt::format(R"([sinks.orders]
+// The relay between a database and a queue, and somebody else's client that reads the queue.
+class Relay {
+public:
+    explicit Relay(const std::string& database_url) {
+        folder_.set("POSTROOM_URL", database_url);
+        folder_.set("RABBIT_URL", queue_.url());
+        folder_.write("postroom.toml", fmt::format(R"([sinks.orders]
 type = "rabbitmq"
 url = "${{env:RABBIT_URL}}"
 routing_key = "{}"
 )",
-                                              queue.name()));
-}
-
-// Lines until the last one, which the writer has sent after all others.
-std::vector<std::string> lines_until(ChildProcess& consumer, const std::string& last) {
-    std::vector<std::string> lines;
-    while (lines.empty() || lines.back() != last) {
-        const std::optional<std::string> line = consumer.read_line(patience);
-        if (!line) break;
-        lines.push_back(*line);
+                                                   queue_.name()));
+        folder_.good({"migrate", "up"});
+        relay_.emplace(folder_.start({"relay"}));
+        consumer_.emplace(queue_.consume());
     }
-    return lines;
-}
 
-void expect_clean_stop(ChildProcess& relay) {
-    relay.kill(SIGTERM);
-    const std::optional<ExitStatus> status = relay.wait(patience);
-    ASSERT_TRUE(status);
-    EXPECT_TRUE(status->success());
-}
+    // The last message is sent when nothing before it is left, so that none comes behind it.
+    void wait_for_drained() const {
+        EXPECT_TRUE(wait_until(
+            [&] {
+                return folder_.good({"status", "--queue", "outbox", "--json"})
+                           .find("\"ready\":0,\"in_progress\":0") != std::string::npos;
+            },
+            patience, 100ms));
+    }
 
-// The last message is sent when nothing before it is left, so that none comes behind it.
-void wait_for_drained(const ProgramFolder& folder) {
-    EXPECT_TRUE(wait_until(
-        [&] {
-            return folder.good({"status", "--queue", "outbox", "--json"})
-                       .find("\"ready\":0,\"in_progress\":0") != std::string::npos;
-        },
-        patience, 100ms));
-}
+    // That the orders written by the tests have come, each once, and that the relay ends cleanly.
+    void expect_orders_until_last() {
+        std::vector<std::string> lines;
+        while (lines.empty() || lines.back() != "last") {
+            const std::optional<std::string> line = consumer_->read_line(patience);
+            if (!line) break;
+            lines.push_back(*line);
+        }
+        EXPECT_THAT(lines,
+                    UnorderedElementsAre("{\"order\":1}", "{\"order\":3}",
+                                         "{\"order\":1,\"paid\":true}", "{\"order\":4}", "last"));
+        relay_->kill(SIGTERM);
+        const std::optional<ExitStatus> status = relay_->wait(patience);
+        ASSERT_TRUE(status);
+        EXPECT_TRUE(status->success());
+    }
+
+private:
+    const RabbitQueue queue_;
+    ProgramFolder folder_;
+    std::optional<ChildProcess> relay_;
+    std::optional<ChildProcess> consumer_;
+};
 
 TEST(E2eRabbitmq, RowsWrittenWithPsqlReachAnotherClient) {
     const PostgresDatabase database;
-    const RabbitQueue queue;
-    ProgramFolder folder;
-    configure(folder, database.url(), queue);
-    folder.good({"migrate", "up"});
-    ChildProcess relay = folder.start({"relay"});
-    ChildProcess consumer = queue.consume();
+    Relay relay(database.url());
     const auto psql = [&](const std::string& sql) {
         good_tool("/usr/bin/psql",
                   {"--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", "--dbname=" + database.url()},
@@ -89,22 +99,14 @@ SELECT infra.outbox_enqueue('order.paid', E'{"order":1,"paid":true}\n', ordering
                             headers => '{"traceparent": "00-1"}');
 INSERT INTO infra.outbox_live (topic, payload) VALUES ('order.placed', E'{"order":4}\n');
 )");
-    wait_for_drained(folder);
+    relay.wait_for_drained();
     psql("SELECT infra.outbox_enqueue('order.placed', E'last\\n');");
-    EXPECT_THAT(lines_until(consumer, "last"),
-                UnorderedElementsAre("{\"order\":1}", "{\"order\":3}",
-                                     "{\"order\":1,\"paid\":true}", "{\"order\":4}", "last"));
-    expect_clean_stop(relay);
+    relay.expect_orders_until_last();
 }
 
 TEST(E2eRabbitmq, RowsWrittenWithTheMariadbClientReachAnotherClient) {
     const MariadbDatabase database;
-    const RabbitQueue queue;
-    ProgramFolder folder;
-    configure(folder, database.url(), queue);
-    folder.good({"migrate", "up"});
-    ChildProcess relay = folder.start({"relay"});
-    ChildProcess consumer = queue.consume();
+    Relay relay(database.url());
     const std::map<std::string, std::string> server = server_values(servers_directory(), "mariadb");
     const auto mariadb = [&](const std::string& sql) {
         good_tool(
@@ -129,12 +131,9 @@ CALL outbox_enqueue_with('order.paid', '{"order":1,"paid":true}\n',
                          '{"ordering_key": "order-1", "headers": {"traceparent": "00-1"}}');
 INSERT INTO outbox_live (topic, payload) VALUES ('order.placed', '{"order":4}\n');
 )");
-    wait_for_drained(folder);
+    relay.wait_for_drained();
     mariadb("CALL outbox_enqueue('order.placed', 'last\\n', NULL, NULL, NULL, NULL, NULL, NULL);");
-    EXPECT_THAT(lines_until(consumer, "last"),
-                UnorderedElementsAre("{\"order\":1}", "{\"order\":3}",
-                                     "{\"order\":1,\"paid\":true}", "{\"order\":4}", "last"));
-    expect_clean_stop(relay);
+    relay.expect_orders_until_last();
 }
 
 }  // namespace

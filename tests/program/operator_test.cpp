@@ -2,23 +2,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <csignal>
 
+#include "program/mute_server.hpp"
 #include "program/program_on.hpp"
+#include "support/matchers.hpp"
 #include "support/wait_until.hpp"
 
 namespace postroom::test::operator_test {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::HasSubstr;
-using testing::Not;
 
 constexpr std::chrono::seconds patience = 90s;
 
@@ -33,9 +27,9 @@ protected:
 TEST_P(OperatorOn, DeadMessagesAreDiscardedByIdAndLeaveALineInTheHistory) {
     const std::string dead = enqueue_dead("order.placed");
     const std::string ready = enqueue("order.placed");
-    EXPECT_EQ(folder.good({"discard", dead, "--dry-run"}), "would discard 1 messages\n");
+    EXPECT_EQ(folder.good({"discard", dead, "--dry-run"}), "would discard 1 message\n");
     EXPECT_THAT(folder.good({"explain", dead}), HasSubstr("dead (failed)"));
-    EXPECT_EQ(folder.good({"discard", dead}), "1 messages discarded\n");
+    EXPECT_EQ(folder.good({"discard", dead}), "1 message discarded\n");
     EXPECT_THAT(folder.good({"explain", dead}), HasSubstr("discarded by an operator at"));
     EXPECT_THAT(folder.good({"show", dead, "--json"}), HasSubstr("\"discarded\":true"));
     EXPECT_THAT(folder.good({"list", "--state", "done"}), HasSubstr("(discarded)"));
@@ -45,8 +39,8 @@ TEST_P(OperatorOn, DeadMessagesAreDiscardedByIdAndLeaveALineInTheHistory) {
     EXPECT_EQ(again.code, 1);
     EXPECT_THAT(again.err, HasSubstr("is done, not dead or ready; nothing was done"));
     EXPECT_EQ(listed({"--state", "ready"}), 1U);
-    EXPECT_EQ(folder.good({"discard", ready}), "1 messages discarded\n");
-    EXPECT_EQ(folder.good({"purge", "--older-than", "0"}), "2 messages purged\n");
+    EXPECT_EQ(folder.good({"discard", ready}), "1 message discarded\n");
+    EXPECT_EQ(folder.good({"purge", "--older-than", "0", "--yes"}), "2 messages purged\n");
     EXPECT_EQ(listed(), 0U);
 }
 
@@ -56,9 +50,9 @@ TEST_P(OperatorOn, ReadyMessagesOfATopicAreDiscardedWithoutTheOthers) {
     enqueue("junk", {"--ordering-key", "k"});
     const std::string kept = enqueue("order.placed", {"--ordering-key", "k"});
     EXPECT_THAT(folder.good({"explain", kept}), HasSubstr("held back"));
-    EXPECT_EQ(folder.good({"discard", "--topic", "junk"}), "0 messages discarded\n")
+    EXPECT_EQ(folder.good({"discard", "--topic", "junk", "--yes"}), "0 messages discarded\n")
         << "without --state only dead ones are meant";
-    EXPECT_EQ(folder.good({"discard", "--topic", "junk", "--state", "ready", "--json"}),
+    EXPECT_EQ(folder.good({"discard", "--topic", "junk", "--state", "ready", "--json", "--yes"}),
               "{\"matched\":3,\"discarded\":3,\"dry_run\":false}\n");
     EXPECT_EQ(listed({"--state", "ready"}), 1U);
     // The key goes on behind the discarded one.
@@ -93,7 +87,7 @@ TEST_P(OperatorOn, AMessageIsEitherDeliveredOrDiscardedWhileARelayRuns) {
     std::size_t delivered = 0;
     const auto read_one = [&] { delivered += relay.read_line(patience) ? 1 : 0; };
     read_one();
-    ChildProcess discard = folder.start({"discard", "--all", "--state", "ready"});
+    ChildProcess discard = folder.start({"discard", "--all", "--state", "ready", "--yes"});
     while (discard.running() && delivered < total / 2) {
         if (relay.read_line(5ms)) ++delivered;
     }
@@ -101,7 +95,8 @@ TEST_P(OperatorOn, AMessageIsEitherDeliveredOrDiscardedWhileARelayRuns) {
     ASSERT_TRUE(status && status->success());
     const std::string told = discard.read_all(patience);
     const std::size_t discarded =
-        count_of(folder.good({"list", "--limit", "10000", "--json"}), "\"discarded\":true");
+        count_of(folder.good({"list", "--state", "all", "--limit", "10000", "--json"}),
+                 "\"discarded\":true");
     EXPECT_EQ(told, std::to_string(discarded) + " messages discarded\n");
     EXPECT_GT(delivered, 0U);
     EXPECT_GT(discarded, 0U);
@@ -130,9 +125,9 @@ TEST_P(OperatorOn, APauseIsSeenByEveryRelayAndEndsForAll) {
     enqueue("fast");
     EXPECT_THAT(first.read_line(patience).value_or(""), HasSubstr("\"topic\":\"fast\""));
     EXPECT_TRUE(stop(first));
-    EXPECT_THAT(folder.good({"status"}), HasSubstr("main: topic 'slow' is paused since"));
+    EXPECT_THAT(folder.good({"status"}), HasSubstr("main: topic 'slow' has been paused for"));
     EXPECT_THAT(folder.good({"status", "--json"}), HasSubstr("\"paused\":[{\"topic\":\"slow\""));
-    EXPECT_THAT(folder.good({"explain", held}), HasSubstr("topic is paused since"));
+    EXPECT_THAT(folder.good({"explain", held}), HasSubstr("topic has been paused since"));
     EXPECT_THAT(folder.good({"list", "--topic", "slow"}), HasSubstr("(topic is paused)"));
     EXPECT_THAT(folder.good({"show", held, "--json"}), HasSubstr("\"retry_count\":0"));
 
@@ -168,6 +163,41 @@ TEST(OperatorOnStores, APauseIsOfItsStoreAlone) {
     EXPECT_THAT(relay.read_line(patience).value_or(""), HasSubstr("\"payload\":\"south\""));
     folder.good({"resume", "a"});
     EXPECT_THAT(relay.read_line(patience).value_or(""), HasSubstr("\"payload\":\"north\""));
+    relay.kill(SIGTERM);
+    ASSERT_TRUE(relay.wait(patience));
+}
+
+constexpr const char* one_of_two_is_down =
+    "[stores.north]\nurl = \"sqlite:n.db\"\n"
+    "[stores.south]\nurl = \"postgresql://app@127.0.0.1:9/shop\"\n";
+
+TEST(OperatorOnStores, StatusTellsOfAllWhenOneCannotBeReached) {
+    ProgramFolder folder;
+    folder.write("postroom.toml", one_of_two_is_down);
+    EXPECT_EQ(folder.run({"migrate", "up", "--store", "north"}).code, 0);
+    const Ran ran = folder.run({"status"});
+    EXPECT_EQ(ran.code, 3);
+    EXPECT_THAT(ran.out, AllOf(HasSubstr("north"), HasSubstr("inbox"),
+                               HasSubstr("\nunreachable: store 'south': ")));
+    EXPECT_THAT(
+        folder.run({"status", "--json"}).out,
+        AllOf(HasSubstr("\"queue\":\"inbox\""), HasSubstr("\"store\":\"south\",\"error\":")));
+    EXPECT_EQ(folder.run({"status", "--store", "south"}).code, 3);
+}
+
+TEST(OperatorOnStores, ARelayIsNotReadyWhileAStoreOfItsPlanWasNeverReached) {
+    ProgramFolder folder;
+    folder.write("postroom.toml", one_of_two_is_down);
+    EXPECT_EQ(folder.run({"migrate", "up", "--store", "north"}).code, 0);
+    ChildProcess relay = folder.start({"relay", "--set", "admin.listen=127.0.0.1:0"});
+    ASSERT_TRUE(
+        wait_until([&] { return count_of(folder.read("err"), "ADMIN_READY") == 1; }, patience));
+    const std::string url = text_member(folder.read("err"), "url");
+    const auto health = [&] { return folder.run({"healthcheck", url}); };
+    EXPECT_TRUE(wait_until([&] { return count_of(health().out, "south") > 0; }, patience));
+    EXPECT_EQ(health().code, 1);
+    EXPECT_EQ(folder.run({"healthcheck", "--ready", url}).code, 1);
+    EXPECT_THAT(folder.run({"status", "--remote", url}).out, HasSubstr("unreachable: "));
     relay.kill(SIGTERM);
     ASSERT_TRUE(relay.wait(patience));
 }
@@ -225,46 +255,15 @@ TEST(RelaySecrets, OfSinksAreNeitherInTheLogNorInTheProcessList) {
     EXPECT_THAT(words, Not(HasSubstr("hush")));
     relay.kill(SIGTERM);
     ASSERT_TRUE(relay.wait(patience));
+    const Ran doctor = folder.run({"doctor"});
+    EXPECT_EQ(doctor.code, 1) << "nobody listens there";
+    EXPECT_THAT(doctor.out, HasSubstr("hook"));
     for (const std::string& text : {folder.read("err"), folder.good({"config", "show"}),
-                                    folder.good({"list"}), folder.good({"doctor"})}) {
+                                    folder.good({"list"}), doctor.out, doctor.err}) {
         EXPECT_THAT(text, Not(HasSubstr("hush")));
         EXPECT_THAT(text, Not(HasSubstr("aHVzaGh1")));
     }
 }
-
-// A server that takes connections and says nothing: opening a store waits for connect_timeout.
-class MuteServer {
-public:
-    MuteServer() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-        sockaddr_in address{};
-        address.sin_family = AF_INET;
-        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        socklen_t size = sizeof address;
-        auto* const any = reinterpret_cast<sockaddr*>(&address);
-        EXPECT_EQ(::bind(socket_, any, size), 0);
-        EXPECT_EQ(::listen(socket_, 16), 0);
-        EXPECT_EQ(::getsockname(socket_, any, &size), 0);
-        port_ = ntohs(address.sin_port);
-    }
-    ~MuteServer() { ::close(socket_); }
-    MuteServer(const MuteServer&) = delete;
-    MuteServer& operator=(const MuteServer&) = delete;
-
-    std::string config() const {
-        return "[stores.main]\nurl = \"postgresql://app@127.0.0.1:" + std::to_string(port_) +
-               "/shop\"\nconnect_timeout = \"5m\"\n";
-    }
-
-    // Somebody has connected, and waits.
-    bool wait_for_caller() const {
-        pollfd one{.fd = socket_, .events = POLLIN, .revents = 0};
-        return ::poll(&one, 1, static_cast<int>(std::chrono::milliseconds(patience).count())) == 1;
-    }
-
-private:
-    const int socket_;
-    int port_ = 0;
-};
 
 TEST(RelayStart, AStopWhileADatabaseDoesNotAnswerEndsAtOnceAndClean) {
     ProgramFolder folder;

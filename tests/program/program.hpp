@@ -32,9 +32,13 @@ public:
 
     // Runs it to its end.
     Ran run(const std::vector<std::string>& arguments, const std::string& input = "") const;
-    // The same, and its exit code must be 0.
+    // Runs it to its end; its exit code must be 0.
     std::string good(const std::vector<std::string>& arguments,
                      const std::string& input = "") const;
+    // Runs it to its end on a terminal of `columns`, where somebody types `answer`; `out` is all
+    // that was seen.
+    Ran on_terminal(const std::vector<std::string>& arguments, const std::string& answer = "",
+                    int columns = 80) const;
     // Starts it; standard error goes to the file "err", which is of this one only.
     ChildProcess start(const std::vector<std::string>& arguments) const;
 
@@ -50,5 +54,8 @@ private:
 std::string text_member(const std::string& json, const std::string& key);
 
 std::size_t count_of(const std::string& text, const std::string& part);
+
+// In characters; a line of a terminal may end in "\r\n".
+std::size_t longest_line(const std::string& text);
 
 }  // namespace postroom::test

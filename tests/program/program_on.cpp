@@ -1,5 +1,7 @@
 #include "program/program_on.hpp"
 
+#include <algorithm>
+
 #include <sqlite3.h>
 
 #include <csignal>
@@ -71,6 +73,24 @@ std::string ProgramOn::one_value(const std::string& query) const {
     return rows.empty() ? "no row" : rows.front().front().value_or("NULL");
 }
 
+SqlRows ProgramOn::objects() const {
+    if (on("postgres")) {
+        return sql(
+            "SELECT n.nspname, o.name FROM pg_namespace n LEFT JOIN ("
+            "SELECT relnamespace AS space, relname::text AS name FROM pg_class UNION ALL "
+            "SELECT pronamespace, proname::text FROM pg_proc) o ON o.space = n.oid "
+            "WHERE n.nspname !~ '^(pg_|information_schema)' ORDER BY 1, 2");
+    }
+    if (on("mariadb")) {
+        return sql(
+            "SELECT TABLE_NAME AS name FROM information_schema.TABLES "
+            "WHERE TABLE_SCHEMA = DATABASE() UNION ALL "
+            "SELECT ROUTINE_NAME FROM information_schema.ROUTINES "
+            "WHERE ROUTINE_SCHEMA = DATABASE() ORDER BY 1");
+    }
+    return sql("SELECT name FROM sqlite_schema WHERE name NOT LIKE 'sqlite%' ORDER BY 1");
+}
+
 std::string ProgramOn::enqueue(const std::string& topic,
                                const std::vector<std::string>& more) const {
     std::vector<std::string> arguments{"enqueue", topic, "--payload", "{}", "--json"};
@@ -101,6 +121,8 @@ std::string ProgramOn::enqueue_dead(const std::string& topic) const {
 std::size_t ProgramOn::listed(const std::vector<std::string>& filter) const {
     std::vector<std::string> arguments{"list", "--json", "--limit", "10000"};
     arguments.insert(arguments.end(), filter.begin(), filter.end());
+    if (std::find(filter.begin(), filter.end(), "--state") == filter.end())
+        arguments.insert(arguments.end(), {"--state", "all"});
     return count_of(folder.good(arguments), "\"id\":");
 }
 

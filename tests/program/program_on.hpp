@@ -27,6 +27,9 @@ protected:
     std::string url() const;
     bool on(const std::string& kind) const { return GetParam() == kind; }
 
+    // Everything of the database that has a name.
+    SqlRows objects() const;
+
     // Returns the id of the row.
     std::string enqueue(const std::string& topic, const std::vector<std::string>& more = {}) const;
     // A message whose topic nobody takes, and a relay that gives up on such at once.
@@ -34,6 +37,7 @@ protected:
     // Of the log of what was started last.
     bool wait_for_log(const std::string& part, std::size_t times = 1) const;
     static bool stop(ChildProcess& child);
+    // In every state, unless the filter has --state.
     std::size_t listed(const std::vector<std::string>& filter = {}) const;
 
     ProgramFolder folder;

@@ -16,16 +16,6 @@ namespace {
 using testing::ContainsRegex;
 using testing::HasSubstr;
 
-// Runs the program with a terminal as its output and its standard error.
-std::string on_terminal(const std::string& url, const std::vector<std::string>& arguments) {
-    std::string words = "'" + program_path("postroom").string() + "'";
-    for (const std::string& argument : arguments) words += ", '" + argument + "'";
-    return good_tool("/usr/bin/python3",
-                     {"-c", fmt::format("import os, pty, sys; os.environ['POSTROOM_URL'] = '{}'; "
-                                        "sys.exit(pty.spawn([{}]) >> 8)",
-                                        url, words)});
-}
-
 void deliver(Store& store, std::size_t batches, std::uint32_t each) {
     const Outbox outbox(store);
     const std::vector<NewMessage> messages(each, NewMessage{.topic = "t", .payload = "p"});
@@ -48,15 +38,17 @@ TEST(ProgressOfPurge, HasARateAndTheTimeLeft) {
         "$$ BEGIN PERFORM pg_sleep(0.0005); RETURN OLD; END $$; "
         "CREATE TRIGGER dawdle BEFORE DELETE ON infra.outbox_done FOR EACH ROW "
         "EXECUTE FUNCTION dawdle()");
-    const std::string seen = on_terminal(database.url(), {"purge", "--older-than", "0"});
+    ProgramFolder folder;
+    folder.set("POSTROOM_URL", database.url());
+    const std::string seen = folder.on_terminal({"purge", "--older-than", "0", "--yes"}).out;
     EXPECT_THAT(seen, ContainsRegex("[0-9]+ purged, [0-9]+/s, [0-9]+m?s left"));
-    EXPECT_THAT(seen, HasSubstr("1500 messages purged"));
+    EXPECT_THAT(seen, HasSubstr("\r\033[K1500 messages purged")) << "on a cleared line";
 }
 
 TEST(ProgressOfPurge, IsNotShownWithoutATerminal) {
     ProgramFolder folder;
     folder.good({"migrate", "up"});
-    EXPECT_EQ(folder.run({"purge", "--older-than", "0"}).err, "");
+    EXPECT_EQ(folder.run({"purge", "--older-than", "0", "--yes"}).err, "");
 }
 
 }  // namespace

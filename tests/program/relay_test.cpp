@@ -6,6 +6,7 @@
 
 #include "postroom/handler.hpp"
 #include "program/program.hpp"
+#include "support/matchers.hpp"
 #include "support/postgres_server.hpp"
 #include "support/wait_until.hpp"
 
@@ -13,8 +14,6 @@ namespace postroom::test::relay_test {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::HasSubstr;
-using testing::Not;
 
 constexpr std::chrono::seconds patience = 90s;
 
@@ -87,6 +86,66 @@ sink = "rest"
     expect_clean_stop(relay);
     EXPECT_EQ(count_of(folder.read("orders.jsonl"), "\"topic\":\"order."), 4U);
     EXPECT_EQ(count_of(folder.read("rest.jsonl"), "\"topic\":\"mail\""), 2U);
+}
+
+TEST(Relay, S002_OnceDeliversWhatIsDueAndEnds) {
+    const ProgramFolder folder;
+    for (const std::string key : {"a", "a", "b"})
+        folder.good({"enqueue", "order.placed", "--payload", "1", "--ordering-key", key});
+    folder.good({"enqueue", "later", "--payload", "2", "--due-time", "2099-01-01T00:00:00Z"});
+    const Ran ran = folder.run({"relay", "--once"});
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    EXPECT_EQ(count_of(ran.out, "\"topic\":\"order.placed\""), 3U);
+    EXPECT_EQ(count_of(ran.out, "\"topic\":\"later\""), 0U);
+    EXPECT_THAT(ran.err, HasSubstr("\"event\":\"RELAY_ONCE\",\"delivered\":3,\"left\":0"));
+    EXPECT_EQ(folder.run({"relay", "--once"}).out, "");
+}
+
+TEST(Relay, S002_OnceSaysByItsExitCodeThatSomethingIsLeft) {
+    const ProgramFolder folder;
+    folder.write("postroom.toml", "[sinks.file]\ntype = \"stdout\"\npath = \"later/out.jsonl\"\n");
+    folder.good({"migrate", "up"});
+    folder.good({"enqueue", "a", "--payload", "1"});
+    const Ran ran = folder.run({"relay", "--once"});
+    EXPECT_EQ(ran.code, 8) << ran.err;
+    EXPECT_THAT(ran.err, HasSubstr("\"delivered\":0,\"left\":"));
+    EXPECT_EQ(folder.run({"relay", "--once", "--every", "1s"}).code, 2);
+    EXPECT_EQ(folder.run({"relay", "--every", "soon"}).code, 2);
+}
+
+TEST(Relay, S002_EveryComesAgainUntilItIsStopped) {
+    const ProgramFolder folder;
+    folder.good({"migrate", "up"});
+    ChildProcess relay = folder.start({"relay", "--every", "200ms"});
+    for (const std::string order : {"17", "18"}) {
+        folder.good({"enqueue", "order.placed", "--payload", order});
+        EXPECT_THAT(relay.read_line(patience).value_or(""), HasSubstr("\"payload\":" + order));
+    }
+    expect_clean_stop(relay);
+}
+
+TEST(Relay, O6_ARouteHasARetryPolicyOfItsOwn) {
+    const ProgramFolder folder;
+    folder.write("postroom.toml", R"([relay]
+retry_base = "1h"
+retry_cap = "2h"
+[sinks.hook]
+type = "http"
+url = "http://127.0.0.1:9/"
+unanswered_max = 1
+[[routes]]
+topic = "once.*"
+sink = "hook"
+max_attempts = 1
+[[routes]]
+topic = "*"
+sink = "hook"
+retry_jitter = 0.25
+)");
+    const std::string shown = folder.good({"config", "show"});
+    for (const std::string line :
+         {"relay.retry_base +1h", "routes.0.max_attempts +1", "routes.1.retry_jitter +0.25"})
+        EXPECT_THAT(shown, testing::ContainsRegex(line));
 }
 
 TEST(Relay, ADestinationThatIsDownCostsNoAttempt) {
@@ -180,9 +239,9 @@ TEST(Relay, PayloadsAndSecretsAreNotInItsLog) {
     expect_log(folder, "OUTBOX_WORKER_UNROUTABLE");
     expect_clean_stop(relay);
     EXPECT_THAT(folder.read("err"), Not(HasSubstr("hush")));
-    EXPECT_THAT(
-        folder.good({"list"}) + folder.good({"list", "--json"}) + folder.run({"doctor"}).out,
-        Not(HasSubstr("hush")));
+    EXPECT_THAT(folder.good({"list", "--state", "all"}) +
+                    folder.good({"list", "--state", "all", "--json"}) + folder.run({"doctor"}).out,
+                Not(HasSubstr("hush")));
 }
 
 TEST(RoutesOnMatching, TheFirstPatternThatMatchesCountsBehindExactRoutes) {

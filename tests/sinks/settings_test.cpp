@@ -3,16 +3,13 @@
 #include <fmt/format.h>
 
 #include "postroom/sink.hpp"
+#include "sinks/refusal.hpp"
+#include "support/matchers.hpp"
 
 namespace postroom::test {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
 
 const std::vector<SinkSetting>& described() {
     static const std::vector<SinkSetting> settings{
@@ -48,12 +45,7 @@ SinkSettings read(std::map<std::string, std::string> settings) {
 
 // What it is refused with; empty when it is not.
 std::string refusal(const std::map<std::string, std::string>& settings) {
-    try {
-        read(settings);
-    } catch (const SinkConfigError& error) {
-        return fmt::format("{}|{}", error.setting(), error.what());
-    }
-    return {};
+    return refusal_of([&] { read(settings); });
 }
 
 TEST(SinkSettings, DefaultsAreFilledIn) {
@@ -161,6 +153,10 @@ TEST(Masked, OnlyWhatIsHarmlessIsShown) {
     EXPECT_EQ(masked(url, "amqp://me:hunter2@h:5672/shop"), "amqp://***@h:5672/***");
     EXPECT_EQ(masked(url, "amqp://me:hunt@er2@h"), "amqp://***@h");
     EXPECT_EQ(masked(url, "me:hunter2@h"), "***");
+}
+
+TEST(HandlerOf, ASinkThatIsNotThereIsRefused) {
+    EXPECT_THROW(handler_of(nullptr), std::invalid_argument);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 
+#include "base/json_map.hpp"
 #include "base/json_text.hpp"
 #include "base/nearest.hpp"
 #include "base/rfc3339.hpp"
@@ -26,6 +27,41 @@ TEST(CompactJson, RefusesWhatIsNotJson) {
           "nul",   "tru e", "\"a", "\"\\x\"",  "\"\\u12g4\"", "\"a\nb\"", "1 2",
           "[1}",   "'a'",   "NaN", "\"\xff\"", "{\"a\":1,}",  "\"\\\""})
         EXPECT_EQ(compact_json(text), std::nullopt) << text;
+}
+
+TEST(CompactJson, RefusesHalvesOfSurrogatePairs) {
+    for (const char* text : {R"("\ud800")", R"("\udc00")", R"("\ud800x")", R"("\ud800\n")",
+                             R"("\ud800\u0041")", R"("\udc00\ud800")", R"({"\uDFFF":1})"})
+        EXPECT_EQ(compact_json(text), std::nullopt) << text;
+    EXPECT_EQ(compact_json(R"("\ud83d\ude00")"), R"("\ud83d\ude00")");
+}
+
+// U+009B is an escape sequence to some terminals; U+202E turns the text around.
+TEST(CompactJson, EscapesWhatCouldDeceiveAReader) {
+    EXPECT_EQ(compact_json("{\"\xC2\x9B\":\"a\xE2\x80\xAE\xEF\xBB\xBF\xF3\xA0\x80\x81z\"}"),
+              R"({"\u009b":"a\u202e\ufeff\udb40\udc01z"})");
+}
+
+TEST(JsonString, IsValidWhateverTheBytes) {
+    std::string out;
+    base::append_json_string(out, "\"\\\x01\x7F\xC2\x9B\xE2\x80\xAE\xED\xA0\x80\xFF\xC3\xA9");
+    EXPECT_EQ(out,
+              "\"\\\"\\\\\\u0001\\u007f\\u009b\\u202e\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF"
+              "\xBD\xC3\xA9\"");
+}
+
+TEST(JsonMap, HalvesOfSurrogatePairsAreNoCharacters) {
+    const auto map =
+        base::map_from_json(R"({"a":"\udc00","b":"\ud800","c":"\ud800\u0041","d":"\ud83d\ude00"})");
+    ASSERT_TRUE(map);
+    EXPECT_EQ(map->at("a"), "\xEF\xBF\xBD");
+    EXPECT_EQ(map->at("b"), "\xEF\xBF\xBD");
+    EXPECT_EQ(map->at("c"),
+              "\xEF\xBF\xBD"
+              "A");
+    EXPECT_EQ(map->at("d"), "\xF0\x9F\x98\x80");
+    EXPECT_EQ(base::to_json({{"a\xC2\x9B", "\xE2\x80\xAE\xFF"}}),
+              "{\"a\\u009b\":\"\\u202e\xEF\xBF\xBD\"}");
 }
 
 TEST(CompactJson, NestingHasALimit) {
@@ -75,6 +111,16 @@ TEST(MessageJson, TextIsAStringAndTheRestIsBase64) {
     EXPECT_EQ(payload_of(), R"("payload":[1])");
     message.content_type = "application/octet-stream";
     EXPECT_EQ(payload_of(), R"("payload_base64":"WzFd")");
+}
+
+TEST(MessageJson, BytesThatAreNoTextRoundTripAsBase64) {
+    const auto payload_of = [](const std::string& payload) {
+        std::string out;
+        append_payload_member(out, message_with("m1", payload));
+        return out;
+    };
+    EXPECT_EQ(payload_of(R"("\ud800")"), R"("payload_base64":"Ilx1ZDgwMCI=")");
+    EXPECT_EQ(payload_of("\"\xED\xA0\x80\""), R"("payload_base64":"Iu2ggCI=")");
 }
 
 TEST(MessageJson, OtherFieldsAreThereWhenSet) {

@@ -55,6 +55,8 @@ void run(PGconn* connection, const std::string& sql) { run(connection, SqlStatem
 
 class LibpqApplication final : public Application {
 public:
+    explicit LibpqApplication(BorrowOptions options) : options_(options) {}
+
     Store& store() override { return shop_.store(); }
     void begin() override { run(connection_.get(), "BEGIN"); }
     void commit() override { run(connection_.get(), "COMMIT"); }
@@ -66,14 +68,22 @@ public:
     std::size_t orders() override { return shop_.orders(); }
 
 private:
+    const BorrowOptions options_;
     PostgresShop shop_;
     PgConnection connection_{PQconnectdb(shop_.url().c_str()), &PQfinish};
-    std::unique_ptr<TxContext> context_ = postgres::borrow(connection_.get());
+    std::unique_ptr<TxContext> context_ = postgres::borrow(connection_.get(), options_);
 };
 
+std::unique_ptr<Application> unprepared() {
+    return std::make_unique<LibpqApplication>(BorrowOptions{});
+}
+std::unique_ptr<Application> prepared() {
+    return std::make_unique<LibpqApplication>(BorrowOptions{.prepare = true});
+}
+
 INSTANTIATE_TEST_SUITE_P(PostgresRaw, JoinedTransaction,
-                         testing::Values(Library{
-                             "Borrow", [] { return std::make_unique<LibpqApplication>(); }}),
+                         testing::Values(Library{"Borrow", unprepared},
+                                         Library{"BorrowPrepared", prepared}),
                          library_name);
 
 TEST(PostgresStatement, RunByHandItEnqueues) {

@@ -1,12 +1,14 @@
 // libpqxx.
 #include "postroom/adapter/pqxx.hpp"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <optional>
 
+#include "adapters/handed_over.hpp"
 #include "adapters/postgres/postgres_application.hpp"
 #include "postroom/outbox.hpp"
+#include "support/error_of.hpp"
 
 namespace postroom::test {
 namespace {
@@ -47,13 +49,6 @@ INSTANTIATE_TEST_SUITE_P(PostgresPqxx, JoinedTransaction,
 
 class Pqxx : public testing::Test {
 protected:
-    NewMessage message() const {
-        NewMessage out;
-        out.topic = TopicName("order.placed");
-        out.payload = "{}";
-        return out;
-    }
-
     PostgresShop shop_;
     Outbox outbox_{shop_.store()};
     pqxx::connection connection_{shop_.url()};
@@ -66,7 +61,7 @@ TEST_F(Pqxx, ATransactionRunsItsCallbacksAfterTheCommit) {
     pqxx::work work(connection_);
     adapter::PqxxTransaction tx(work);
     work.exec("INSERT INTO orders VALUES ('first')");
-    outbox_.enqueue(tx, message());
+    outbox_.enqueue(tx, order_placed());
     tx.after_commit([&] { committed = true; });
     tx.after_rollback([&] { rolled_back = true; });
     tx.commit();
@@ -83,7 +78,7 @@ TEST_F(Pqxx, ATransactionThatIsLeftRollsBack) {
     {
         pqxx::work work(connection_);
         adapter::PqxxTransaction tx(work);
-        outbox_.enqueue(tx, message());
+        outbox_.enqueue(tx, order_placed());
         tx.after_rollback([&] { rolled_back = true; });
     }
     EXPECT_TRUE(rolled_back);
@@ -95,7 +90,7 @@ TEST_F(Pqxx, AFailedTransactionIsNotTakenForCommitted) {
     bool rolled_back = false;
     pqxx::work work(connection_);
     adapter::PqxxTransaction tx(work);
-    outbox_.enqueue(tx, message());
+    outbox_.enqueue(tx, order_placed());
     tx.after_commit([&] { committed = true; });
     tx.after_rollback([&] { rolled_back = true; });
     EXPECT_THROW(work.exec_params("SELECT 1 / $1::int", 0), pqxx::sql_error);
@@ -110,26 +105,35 @@ TEST_F(Pqxx, ASubtransactionCanBeUndoneAlone) {
     {
         pqxx::subtransaction part(work);
         adapter::PqxxContext tx(part);
-        outbox_.enqueue(tx, message());
+        outbox_.enqueue(tx, order_placed());
         part.abort();
     }
     adapter::PqxxContext tx(work);
-    const EnqueueResult kept = outbox_.enqueue(tx, message());
+    const EnqueueResult kept = outbox_.enqueue(tx, order_placed());
     work.commit();
     EXPECT_EQ(outbox_.counts().ready, 1U);
     EXPECT_TRUE(outbox_.get(kept.id).has_value());
+}
+
+// Only the caller knows the connection, and what he has run on it.
+TEST_F(Pqxx, WhatAStatementOfTheCallerRolledBackIsNotHandedOver) {
+    HandedOver dispatched(shop_.store());
+    for (const char* const statement :
+         {"ROLLBACK", "ROLLBACK AND CHAIN", "ROLLBACK; BEGIN", "SELECT 1"}) {
+        pqxx::work work(connection_);
+        adapter::PqxxTransaction tx(work);
+        dispatched.enqueue(tx, statement);
+        work.exec(statement);
+        tx.commit();
+    }
+    EXPECT_THAT(dispatched.handled(), testing::ElementsAre("SELECT 1"));
 }
 
 TEST_F(Pqxx, ALostConnectionIsUnavailable) {
     pqxx::work work(connection_);
     adapter::PqxxContext tx(work);
     shop_.disconnect_all();
-    try {
-        tx.execute({"SELECT 1", {}});
-        FAIL() << "no error";
-    } catch (const Error& error) {
-        EXPECT_EQ(error.kind(), ErrorKind::unavailable) << error.what();
-    }
+    EXPECT_EQ(error_of([&] { tx.execute({"SELECT 1", {}}); }).kind(), ErrorKind::unavailable);
 }
 
 TEST_F(Pqxx, ASerializationFailureIsAConflict) {

@@ -1,12 +1,14 @@
 // SOCI on its PostgreSQL backend.
 #include "postroom/adapter/soci.hpp"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 #include <libpq-fe.h>
 
+#include "adapters/handed_over.hpp"
 #include "adapters/postgres/postgres_application.hpp"
 #include "adapters/soci_application.hpp"
 #include "postroom/outbox.hpp"
+#include "support/error_of.hpp"
 
 namespace postroom::test {
 namespace {
@@ -34,13 +36,6 @@ INSTANTIATE_TEST_SUITE_P(
 
 class SociOnPostgres : public testing::Test {
 protected:
-    NewMessage message() const {
-        NewMessage out;
-        out.topic = TopicName("order.placed");
-        out.payload = "{}";
-        return out;
-    }
-
     PostgresShop shop_;
     Outbox outbox_{shop_.store()};
     soci::session session_{"postgresql", words_of(shop_.url())};
@@ -51,7 +46,7 @@ TEST_F(SociOnPostgres, AFailedTransactionIsNotTakenForCommitted) {
     bool rolled_back = false;
     soci::transaction transaction(session_);
     adapter::SociTransaction tx(session_, transaction);
-    outbox_.enqueue(tx, message());
+    outbox_.enqueue(tx, order_placed());
     tx.after_commit([&] { committed = true; });
     tx.after_rollback([&] { rolled_back = true; });
     EXPECT_THROW(session_ << "SELECT 1 / 0", soci::soci_error);
@@ -65,23 +60,31 @@ TEST_F(SociOnPostgres, ATransactionRunsItsCallbacksAfterTheCommit) {
     bool committed = false;
     soci::transaction transaction(session_);
     adapter::SociTransaction tx(session_, transaction);
-    outbox_.enqueue(tx, message());
+    outbox_.enqueue(tx, order_placed());
     tx.after_commit([&] { committed = true; });
     tx.commit();
     EXPECT_TRUE(committed);
     EXPECT_EQ(outbox_.counts().ready, 1U);
 }
 
+// Only the caller knows the connection, and what he has run on it.
+TEST_F(SociOnPostgres, WhatAStatementOfTheCallerRolledBackIsNotHandedOver) {
+    HandedOver dispatched(shop_.store());
+    for (const char* const statement : {"ROLLBACK AND CHAIN", "ROLLBACK; BEGIN", "SELECT 1"}) {
+        soci::transaction transaction(session_);
+        adapter::SociTransaction tx(session_, transaction);
+        dispatched.enqueue(tx, statement);
+        session_ << statement;
+        tx.commit();
+    }
+    EXPECT_THAT(dispatched.handled(), testing::ElementsAre("SELECT 1"));
+}
+
 TEST_F(SociOnPostgres, ALostConnectionIsUnavailable) {
     soci::transaction transaction(session_);
     adapter::SociContext tx(session_);
     shop_.disconnect_all();
-    try {
-        tx.execute({"SELECT 1", {}});
-        FAIL() << "no error";
-    } catch (const Error& error) {
-        EXPECT_EQ(error.kind(), ErrorKind::unavailable) << error.what();
-    }
+    EXPECT_EQ(error_of([&] { tx.execute({"SELECT 1", {}}); }).kind(), ErrorKind::unavailable);
 }
 
 }  // namespace

@@ -103,16 +103,26 @@ private:
 
 class BorrowApplication final : public PlainApplication {
 public:
+    explicit BorrowApplication(BorrowOptions options)
+        : context_(sqlite::borrow(handle(), options)) {}
+
     TxContext& context() override { return *context_; }
 
 private:
-    std::unique_ptr<TxContext> context_ = sqlite::borrow(handle());
+    std::unique_ptr<TxContext> context_;
 };
+
+std::unique_ptr<Application> unprepared() {
+    return std::make_unique<BorrowApplication>(BorrowOptions{});
+}
+std::unique_ptr<Application> prepared() {
+    return std::make_unique<BorrowApplication>(BorrowOptions{.prepare = true});
+}
 
 INSTANTIATE_TEST_SUITE_P(
     SqliteRaw, JoinedTransaction,
     testing::Values(Library{"OwnContext", [] { return std::make_unique<OwnContextApplication>(); }},
-                    Library{"Borrow", [] { return std::make_unique<BorrowApplication>(); }}),
+                    Library{"Borrow", unprepared}, Library{"BorrowPrepared", prepared}),
     library_name);
 
 TEST(SqliteStatement, RunByHandItEnqueues) {

@@ -22,13 +22,6 @@ INSTANTIATE_TEST_SUITE_P(
 
 class SociOnSqlite : public testing::Test {
 protected:
-    NewMessage message() const {
-        NewMessage out;
-        out.topic = TopicName("order.placed");
-        out.payload = "{}";
-        return out;
-    }
-
     SqliteFile file_;
     Outbox outbox_{file_.store()};
     soci::session session_{"sqlite3", file_.path()};
@@ -41,7 +34,7 @@ TEST_F(SociOnSqlite, ATransactionRunsItsCallbacksAfterTheCommit) {
     soci::transaction transaction(session_);
     adapter::SociTransaction tx(session_, transaction);
     session_ << "INSERT INTO orders VALUES ('first')";
-    outbox_.enqueue(tx, message());
+    outbox_.enqueue(tx, order_placed());
     tx.after_commit([&] { committed = true; });
     tx.after_rollback([&] { rolled_back = true; });
     tx.commit();
@@ -60,7 +53,7 @@ TEST_F(SociOnSqlite, ATransactionThatIsLeftRollsBack) {
     {
         soci::transaction transaction(session_);
         adapter::SociTransaction tx(session_, transaction);
-        outbox_.enqueue(tx, message());
+        outbox_.enqueue(tx, order_placed());
         tx.after_commit([&] { committed = true; });
         tx.after_rollback([&] { rolled_back = true; });
     }
@@ -75,7 +68,7 @@ TEST_F(SociOnSqlite, ALockedFileIsAConflict) {
     soci::transaction transaction(session_);
     adapter::SociContext tx(session_);
     try {
-        outbox_.enqueue(tx, message());
+        outbox_.enqueue(tx, order_placed());
         FAIL() << "no error";
     } catch (const Error& error) {
         EXPECT_EQ(error.kind(), ErrorKind::conflict);

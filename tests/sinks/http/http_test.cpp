@@ -11,17 +11,18 @@
 #include "postroom/sink.hpp"
 #include "postroom/webhooks.hpp"
 #include "sinks/http/http_server.hpp"
+#include "sinks/http/lane.hpp"
+#include "sinks/http/verdict.hpp"
 #include "sinks/messages.hpp"
+#include "sinks/refusal.hpp"
+#include "sinks/tls_peer.hpp"
+#include "support/matchers.hpp"
 #include "support/wait_until.hpp"
 
 namespace postroom::test {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::Not;
-using testing::SizeIs;
 
 constexpr const char* key_one = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=";
 constexpr const char* key_two = "whsec_ZmVkY2JhOTg3NjU0MzIxMGZlZGNiYTk4NzY1NDMyMTA=";
@@ -59,12 +60,23 @@ std::unique_ptr<Sink> sink_to(const std::string& url,
 }
 
 std::string refusal(const std::map<std::string, std::string>& settings) {
-    try {
-        make_sink({.name = "hook", .type = "http", .settings = settings});
-    } catch (const SinkConfigError& error) {
-        return error.setting() + "|" + error.what();
+    return refusal_of([&] { make_sink({.name = "hook", .type = "http", .settings = settings}); });
+}
+
+TEST(HttpSink, AProbeConnectsAndSendsNothing) {
+    std::string url;
+    {
+        Endpoint endpoint;
+        url = endpoint.server.url();
+        EXPECT_TRUE(sink_to(url)->probe());
+        EXPECT_THAT(endpoint.requests(), SizeIs(0));
     }
-    return {};
+    try {
+        sink_to(url)->probe();
+        ADD_FAILURE() << "nobody is there";
+    } catch (const DestinationDown& down) {
+        EXPECT_THAT(down.what(), HasSubstr("connect"));
+    }
 }
 
 TEST(HttpSink, BinaryModeCarriesAttributesInHeaders) {
@@ -94,27 +106,26 @@ TEST(HttpSink, BinaryModeCarriesAttributesInHeaders) {
 TEST(HttpSink, StructuredModeIsOneJsonObject) {
     Endpoint endpoint;
     const auto sink = sink_to(endpoint.server.url(), {{"format", "structured"}});
-    send_one(*sink, message_with("m1", "{\"n\": 1}"));
-    EXPECT_EQ(endpoint.last().header("content-type"),
-              "application/cloudevents+json; charset=UTF-8");
+    EXPECT_EQ(send_one(*sink, message_with("m1", "{\"n\": 1}")).outcome, Outcome::ack);
+    EXPECT_EQ(endpoint.last().header("content-type"), "application/cloudevents+json");
     EXPECT_EQ(endpoint.last().body,
               R"({"specversion":"1.0","id":"m1","source":"/postroom","type":"order.placed",)"
               R"("time":"2026-01-31T00:00:00.000000Z","datacontenttype":"application/json",)"
               R"("data":{"n":1}})");
     Message bytes = message_with("m2", "\xff");
     bytes.content_type = "application/octet-stream";
-    send_one(*sink, bytes);
+    EXPECT_EQ(send_one(*sink, bytes).outcome, Outcome::ack);
     EXPECT_THAT(endpoint.last().body, HasSubstr(R"("data_base64":"/w==")"));
     Message text = message_with("m3", "a\"b");
     text.content_type = "text/plain";
-    send_one(*sink, text);
+    EXPECT_EQ(send_one(*sink, text).outcome, Outcome::ack);
     EXPECT_THAT(endpoint.last().body, HasSubstr(R"("data":"a\"b")"));
 }
 
 TEST(HttpSink, PlainModeSendsThePayloadAndTheTopic) {
     Endpoint endpoint;
     const auto sink = sink_to(endpoint.server.url(), {{"format", "plain"}});
-    send_one(*sink, message_with("m1", ""));
+    EXPECT_EQ(send_one(*sink, message_with("m1", "")).outcome, Outcome::ack);
     EXPECT_EQ(endpoint.last().header("postroom-topic"), "order.placed");
     EXPECT_EQ(endpoint.last().header("webhook-id"), "m1");
     EXPECT_EQ(endpoint.last().header("content-length"), "0");
@@ -125,14 +136,14 @@ TEST(HttpSink, EveryKeySigns) {
     Endpoint endpoint;
     const auto sink =
         sink_to(endpoint.server.url(), {{"signing_keys", fmt::format("{},{}", key_one, key_two)}});
-    send_one(*sink, message_with("m1", "{\"n\":1}"));
+    EXPECT_EQ(send_one(*sink, message_with("m1", "{\"n\":1}")).outcome, Outcome::ack);
     const HttpRequest request = endpoint.last();
     std::vector<webhooks::HeaderView> headers;
     for (const auto& [name, value] : request.headers) headers.push_back({name, value});
     for (const char* key : {key_one, key_two}) {
         const webhooks::StandardWebhooks scheme({{"k", key}});
         const webhooks::Verification verification = scheme.verify(headers, request.body);
-        EXPECT_TRUE(verification.ok()) << webhooks::to_string(verification.verdict);
+        EXPECT_TRUE(verification.ok()) << webhooks::to_string(verification.authenticity);
         EXPECT_EQ(verification.message_id, "m1");
     }
 }
@@ -163,6 +174,161 @@ TEST(HttpSink, HeadersOfTheMessageCannotBreakOutOrReplaceOurs) {
     EXPECT_THAT(request.header("host"), HasSubstr("127.0.0.1"));
     message.headers = {{"bad name", "x"}};
     EXPECT_EQ(send_one(*sink, message).outcome, Outcome::fail);
+}
+
+TEST(HttpSink, HeadersThatNoRequestHoldsMakeTheMessageDeadAndHoldUpNobody) {
+    Endpoint endpoint;
+    const auto sink = sink_to(endpoint.server.url());
+    std::vector<Message> messages{message_with("a"), message_with("b"), message_with("c"),
+                                  message_with("d")};
+    messages[1].headers = {{"large", std::string(2'000'000, 'x')}};
+    messages[2].headers = {{"large", std::string(500'000, 'x')}};
+    for (int round = 0; round < 3; ++round) {
+        const std::vector<Verdict> verdicts = send_all(*sink, messages);
+        EXPECT_EQ(verdicts[0].outcome, Outcome::ack);
+        EXPECT_EQ(verdicts[1].outcome, Outcome::fail) << verdicts[1].error;
+        EXPECT_FALSE(verdicts[1].destination_down);
+        EXPECT_THAT(verdicts[1].error, HasSubstr("headers take 2000"));
+        EXPECT_EQ(verdicts[2].outcome, Outcome::ack) << verdicts[2].error;
+        EXPECT_EQ(verdicts[3].outcome, Outcome::ack);
+    }
+}
+
+TEST(HttpSink, WhatTheClientLibraryCannotSendIsNoOutage) {
+    for (const CURLcode code : {CURLE_URL_MALFORMAT, CURLE_READ_ERROR, CURLE_BAD_FUNCTION_ARGUMENT,
+                                CURLE_SEND_FAIL_REWIND})
+        EXPECT_TRUE(sink_http::is_of_the_request(code)) << code;
+    for (const CURLcode code : {CURLE_COULDNT_CONNECT, CURLE_COULDNT_RESOLVE_HOST, CURLE_RECV_ERROR,
+                                CURLE_SEND_ERROR, CURLE_GOT_NOTHING, CURLE_OPERATION_TIMEDOUT,
+                                CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CONNECT_ERROR})
+        EXPECT_FALSE(sink_http::is_of_the_request(code)) << code;
+    const Verdict verdict = sink_http::verdict_of(
+        {.fault = sink_http::Reply::Fault::local, .why = "too large"}, "https://h:443");
+    EXPECT_EQ(verdict.outcome, Outcome::abandon) << "it costs the message an attempt";
+    EXPECT_FALSE(verdict.destination_down);
+}
+
+// Goal: a machine without memory, and errors of a newer libcurl, cost no message an attempt, not
+// even while others are answered.
+TEST(HttpSink, AnErrorThatIsNotKnownToBeOfTheMessageIsAnOutage) {
+    constexpr auto too_large = static_cast<CURLcode>(100);  // since 8.6
+    constexpr auto newer = static_cast<CURLcode>(127);
+    for (const CURLcode code : {CURLE_OUT_OF_MEMORY, CURLE_FAILED_INIT, CURLE_UNRECOVERABLE_POLL,
+                                CURLE_AGAIN, CURLE_AUTH_ERROR, too_large, newer}) {
+        EXPECT_FALSE(sink_http::is_of_the_request(code)) << code;
+        EXPECT_FALSE(sink_http::is_of_a_connection(code)) << code;
+    }
+}
+
+// Goal: what we must not tell is not told by way of an answer that repeats it.
+// Method: a gateway that answers with the headers it was sent, as text and as JSON.
+TEST(HttpSink, AnAnswerThatRepeatsOurHeadersTellsNoSecret) {
+    HttpServer gateway([](const HttpRequest& request) {
+        std::string body = "you sent";
+        for (const char* name : {"authorization", "x-api-key", "webhook-signature"})
+            body += fmt::format(" <{}>", request.header(name));
+        const std::string authorization = request.header("authorization");
+        body += fmt::format(" token={}", authorization.substr(authorization.find(' ') + 1));
+        return HttpAnswer{.status = 400, .body = body + R"( {"key":"s3cret \"va\/lue"} end)"};
+    });
+    const std::map<std::string, std::string> settings{
+        {"authorization", "Bearer hunter2-hunter2"},
+        {"headers", "X-Api-Key: s3cret \"va/lue"},
+        {"signing_keys", fmt::format("{} {}", key_one, key_two)}};
+    const auto sink = sink_to(gateway.url(), settings);
+    EXPECT_THAT(send_one(*sink, message_with("m1")).error,
+                HasSubstr(R"(you sent <***> <***> <***> token=*** {"key":"***"} end)"));
+    // Wherever the excerpt ends, no part of a secret stands before its end.
+    for (int length = 10; length < 40; ++length) {
+        std::map<std::string, std::string> cut = settings;
+        cut["excerpt_bytes_max"] = std::to_string(length);
+        const std::string error = send_one(*sink_to(gateway.url(), cut), message_with("m1")).error;
+        EXPECT_THAT(error, AllOf(HasSubstr(": you sent"), Not(HasSubstr("<B")),
+                                 Not(HasSubstr("<s")), Not(HasSubstr("hunter"))))
+            << length;
+    }
+}
+
+TEST(HttpSink, TheErrorTellsHowTheAnswerBegins) {
+    Endpoint endpoint;
+    const auto sink = sink_to(endpoint.server.url());
+    endpoint.answer_with(
+        {.status = 422, .body = "{\"error\":\r\n\"no such \xE2\x80\xAEitem\x1b[2J\"}"});
+    const Verdict verdict = send_one(*sink, message_with("m1"));
+    EXPECT_EQ(verdict.outcome, Outcome::fail);
+    EXPECT_THAT(verdict.error,
+                HasSubstr(R"(answered 422: {"error":  "no such \xe2\x80\xaeitem\x1b[2J"})"));
+    endpoint.answer_with({.status = 500, .body = std::string(100'000, 'x')});
+    EXPECT_THAT(send_one(*sink, message_with("m2")).error,
+                AllOf(HasSubstr(std::string(500, 'x')), Not(HasSubstr(std::string(501, 'x')))));
+    const auto silent = sink_to(endpoint.server.url(), {{"excerpt_bytes_max", "0"}});
+    EXPECT_THAT(send_one(*silent, message_with("m3")).error, Not(HasSubstr("xx")));
+}
+
+TEST(HttpSink, HeadersOfTheSettingsGoWithEveryRequest) {
+    Endpoint endpoint;
+    const auto sink = sink_to(endpoint.server.url(),
+                              {{"headers", "X-Api-Key: s3cret value\n\n  X-Env:prod\r\n"}});
+    Message message = message_with("m1");
+    message.headers = {{"x-api-key", "stolen"}, {"traceparent", "00-1"}};
+    EXPECT_EQ(send_one(*sink, message).outcome, Outcome::ack);
+    EXPECT_EQ(endpoint.last().header("x-api-key"), "s3cret value") << "the message's is left out";
+    EXPECT_EQ(endpoint.last().header("x-env"), "prod");
+    EXPECT_EQ(endpoint.last().header("traceparent"), "00-1");
+    for (const char* bad : {"no colon hunter2", "bad name: hunter2", "X-Empty:", "X: h\u00e4nter2",
+                            "Host: hunter2", "Authorization: hunter2", "ce-id: hunter2"})
+        EXPECT_THAT(refusal({{"url", "https://h/"}, {"headers", bad}}),
+                    AllOf(HasSubstr("headers|"), Not(HasSubstr("hunter2"))))
+            << bad;
+}
+
+// The proxy resolves the name of the destination, so that here it need not exist.
+TEST(HttpSink, AProxyIsAskedWhenThereIsOne) {
+    Endpoint proxy;
+    const auto sink =
+        sink_to("http://shop.example/hook",
+                {{"allow_plaintext", "true"},
+                 {"proxy", fmt::format("http://me:s3cret@127.0.0.1:{}", proxy.server.port())}});
+    EXPECT_EQ(send_one(*sink, message_with("m1")).outcome, Outcome::ack);
+    EXPECT_EQ(proxy.last().line, "POST http://shop.example/hook HTTP/1.1\r");
+    EXPECT_EQ(proxy.last().header("proxy-authorization"), "Basic bWU6czNjcmV0");
+    EXPECT_EQ(proxy.last().header("ce-id"), "m1");
+    for (const char* bad : {"proxy:3128 hunter2", "socks5://hunter2:1", "hunter2://p"})
+        EXPECT_THAT(refusal({{"url", "https://h/"}, {"proxy", bad}}),
+                    AllOf(HasSubstr("proxy|"), Not(HasSubstr("hunter2"))))
+            << bad;
+}
+
+TEST(HttpSink, AProxyThatIsNotAllowedIsNotConnectedTo) {
+    Endpoint proxy;
+    const auto sink = sink_to("https://shop.example/hook",
+                              {{"allow_networks", "10.0.0.0/8"},
+                               {"proxy", fmt::format("http://127.0.0.1:{}", proxy.server.port())}});
+    const Verdict verdict = send_one(*sink, message_with("m1"));
+    EXPECT_TRUE(verdict.destination_down);
+    EXPECT_THAT(verdict.error, HasSubstr("not a public address"));
+    EXPECT_EQ(proxy.server.connections(), 0);
+}
+
+TEST(HttpSink, ACertificateOfOursIsShownToAServerThatAsksForIt) {
+    const Certificate server("localhost");
+    const Certificate client("relay.example");
+    TlsPeer peer(server, &client);
+    const std::string url = "https://localhost:" + peer.port() + "/";
+    const std::map<std::string, std::string> trusting{{"ca_file", server.certificate_file()},
+                                                      {"allow_networks", "127.0.0.1 ::1"}};
+    EXPECT_TRUE(send_one(*sink_to(url, trusting), message_with("m1")).destination_down);
+    EXPECT_EQ(peer.next(), "refused");
+    std::map<std::string, std::string> known = trusting;
+    known["client_certificate"] = client.certificate_file();
+    known["client_key"] = client.key_file();
+    const Verdict verdict = send_one(*sink_to(url, known), message_with("m1"));
+    EXPECT_EQ(verdict.outcome, Outcome::ack) << verdict.error;
+    EXPECT_EQ(peer.next(), "secure relay.example");
+    EXPECT_THAT(refusal({{"url", "https://h/"}, {"client_key", client.key_file()}}),
+                HasSubstr("client_key|"));
+    EXPECT_THAT(refusal({{"url", "https://h/"}, {"client_certificate", "/no/such/file"}}),
+                HasSubstr("client_certificate|"));
 }
 
 TEST(HttpSink, TheStatusDecides) {
@@ -292,7 +458,7 @@ TEST(HttpSink, ADestinationThatIsAwayCostsNoAttempt) {
     const Verdict refused = send_one(*sink_to(url), message_with("m1"));
     EXPECT_EQ(refused.outcome, Outcome::release);
     EXPECT_TRUE(refused.destination_down);
-    const Verdict unknown = send_one(*sink_to("http://no-such-host.invalid/"), message_with("m1"));
+    const Verdict unknown = send_one(*sink_to("https://no-such-host.invalid/"), message_with("m1"));
     EXPECT_TRUE(unknown.destination_down);
 }
 
@@ -339,6 +505,19 @@ TEST(HttpSink, AnAddressInTheUrlIsJudgedAtOnce) {
                     AllOf(HasSubstr("url|"), HasSubstr("allow_networks")))
             << host;
     EXPECT_EQ(refusal({{"url", "https://8.8.8.8/"}}), "");
+}
+
+TEST(HttpSink, NothingLeavesTheMachineUnprotectedUnlessThatIsSaid) {
+    for (const char* url : {"http://example.com/", "http://127.anything.example/",
+                            "http://localhost.example/", "http://8.8.8.8/"}) {
+        EXPECT_THAT(refusal({{"url", url}}),
+                    AllOf(HasSubstr("url|"), HasSubstr("https://"), HasSubstr("allow_plaintext")))
+            << url;
+        EXPECT_EQ(refusal({{"url", url}, {"allow_plaintext", "true"}}), "") << url;
+    }
+    for (const char* url : {"http://localhost:1/", "http://127.0.0.1/", "http://127.1.2.3/",
+                            "http://[::1]/", "https://example.com/"})
+        EXPECT_EQ(refusal({{"url", url}, {"allow_networks", "127.0.0.0/8 ::1"}}), "") << url;
 }
 
 TEST(HttpSink, BadSettingsAreRefusedWithoutTheirSecrets) {

@@ -12,8 +12,8 @@
 #include "postroom/dispatcher.hpp"
 #include "postroom/open_store.hpp"
 #include "postroom/outbox.hpp"
+#include "queue/suspects.hpp"
 #include "sinks/http/http_server.hpp"
-#include "sinks/http/suspects.hpp"
 #include "sinks/messages.hpp"
 #include "support/temp_dir.hpp"
 #include "support/wait_until.hpp"
@@ -22,8 +22,6 @@ namespace postroom::test {
 namespace {
 
 using namespace std::chrono_literals;
-using sink_http::Blame;
-using sink_http::Suspects;
 using testing::HasSubstr;
 
 constexpr Suspects::Time start{};

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 
 #include <atomic>
+#include <functional>
 #include <map>
 #include <thread>
 
@@ -10,24 +11,28 @@
 #include "sinks/kafka/mock_cluster.hpp"
 #include "sinks/messages.hpp"
 #include "sinks/outage.hpp"
+#include "sinks/refusal.hpp"
+#include "sinks/tls_peer.hpp"
+#include "support/matchers.hpp"
 #include "support/wait_until.hpp"
 
 namespace postroom::test {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::Not;
-using testing::SizeIs;
 
 constexpr const char* topic = "order.placed";
 
-std::map<std::string, std::string> settings_for(const MockCluster& cluster) {
-    return {{"brokers", cluster.brokers()}, {"tls", "false"}, {"delivery_timeout", "30s"}};
+using Settings = std::map<std::string, std::string>;
+
+// `given` come before what a test usually has.
+Settings settings_for(const MockCluster& cluster, Settings given = {}) {
+    given.merge(
+        Settings{{"brokers", cluster.brokers()}, {"tls", "false"}, {"delivery_timeout", "30s"}});
+    return given;
 }
 
-std::unique_ptr<Sink> make(std::map<std::string, std::string> settings) {
+std::unique_ptr<Sink> make(Settings settings) {
     return make_sink({.name = "kafka", .type = "kafka", .settings = std::move(settings)});
 }
 
@@ -58,12 +63,16 @@ TEST(KafkaSink, AMessageArrivesAsACloudEventWithItsKey) {
     EXPECT_EQ(records[records[0].key ? 1 : 0].key, std::nullopt);
 }
 
+TEST(KafkaSink, AProbeFindsTheBrokers) {
+    MockCluster cluster;
+    EXPECT_TRUE(make(settings_for(cluster))->probe());
+    EXPECT_THROW(make({{"brokers", "127.0.0.1:1"}, {"tls", "false"}})->probe(), DestinationDown);
+}
+
 TEST(KafkaSink, AKeyKeepsToItsPartition) {
     MockCluster cluster;
     cluster.create_topic("all");
-    std::map<std::string, std::string> settings = settings_for(cluster);
-    settings["topic"] = "all";
-    const auto sink = make(settings);
+    const auto sink = make(settings_for(cluster, {{"topic", "all"}}));
     std::vector<Message> messages;
     for (int i = 0; i < 60; ++i)
         messages.push_back(keyed_message(fmt::format("{:02}", i), fmt::format("k{}", i % 6)));
@@ -92,9 +101,7 @@ TEST(KafkaSink, ATransientErrorOfTheBrokerIsNotNoticed) {
 TEST(KafkaSink, AMessageThatIsTooLargeIsDeadAndTheOthersAreNot) {
     MockCluster cluster;
     cluster.create_topic(topic);
-    std::map<std::string, std::string> settings = settings_for(cluster);
-    settings["message_bytes_max"] = "10000";
-    const auto sink = make(settings);
+    const auto sink = make(settings_for(cluster, {{"message_bytes_max", "10000"}}));
     const std::vector<Verdict> verdicts = send_all(
         *sink, {message_with("a"), message_with("b", std::string(20'000, 'x')), message_with("c")});
     EXPECT_EQ(verdicts[0].outcome, Outcome::ack);
@@ -131,13 +138,106 @@ TEST(KafkaSink, WhatABrokerFindsInvalidInABatchIsTriedAlone) {
     }
 }
 
+TEST(KafkaSink, WhatABrokerRefusesOfOneMessageIsNoOutage) {
+    for (const rd_kafka_resp_err_t error :
+         {RD_KAFKA_RESP_ERR_POLICY_VIOLATION, RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP,
+          RD_KAFKA_RESP_ERR_INVALID_REQUEST}) {
+        MockCluster cluster;
+        cluster.create_topic(topic);
+        const auto sink = make(settings_for(cluster));
+        cluster.fail_produce(error, 1);
+        const Verdict alone = send_one(*sink, message_with("a"));
+        EXPECT_FALSE(alone.destination_down) << alone.error;
+        EXPECT_EQ(alone.outcome,
+                  error == RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP ? Outcome::fail : Outcome::abandon);
+        cluster.fail_produce(error, 1);
+        for (const Verdict& verdict : send_all(*sink, {message_with("b"), message_with("c")}))
+            EXPECT_EQ(verdict.outcome, Outcome::ack) << verdict.error;
+    }
+}
+
+// Goal: a message that ends its connection every time is no endless outage of the others.
+// Method: the mock ends connections while that message is sent, and does not while another one is.
+TEST(KafkaSink, AMessageThatBreaksItsConnectionCostsAttemptsOfItsOwn) {
+    MockCluster cluster;
+    cluster.create_topic(topic);
+    const auto sink = make(settings_for(cluster, {{"delivery_timeout", "3s"}}));
+    ASSERT_EQ(send_one(*sink, message_with("first")).outcome, Outcome::ack);
+    cluster.break_produce();
+    EXPECT_TRUE(send_one(*sink, message_with("bad")).destination_down) << "it may be an outage";
+    cluster.mend_produce();
+    ASSERT_EQ(send_one(*sink, message_with("good")).outcome, Outcome::ack);
+    cluster.break_produce();
+    const Verdict again = send_one(*sink, message_with("bad"));
+    EXPECT_EQ(again.outcome, Outcome::abandon) << again.error;
+    EXPECT_FALSE(again.destination_down);
+    EXPECT_THAT(again.error, HasSubstr("again; other messages are answered"));
+    cluster.mend_produce();
+    for (const Verdict& verdict :
+         send_all(*sink, {message_with("bad"), message_with("a"), message_with("b")}))
+        EXPECT_EQ(verdict.outcome, Outcome::ack) << verdict.error;
+}
+
+// Goal: a partition that hangs costs its messages no attempts, however many others are
+// acknowledged in between.
+// Method: the mock appends and finds too few replicas, or does not answer in time, while that
+// message is sent, and answers another one.
+TEST(KafkaSink, AMessageThatIsNotAcknowledgedInTimeCostsNoAttemptWhileOthersAre) {
+    const auto expect_no_attempt = [](MockCluster& cluster, const std::function<void()>& hang,
+                                      const std::function<void()>& mend) {
+        cluster.create_topic(topic);
+        const auto sink = make(settings_for(cluster, {{"delivery_timeout", "2s"}}));
+        for (int round = 0; round < 3; ++round) {
+            ASSERT_EQ(send_one(*sink, message_with(fmt::format("good{}", round))).outcome,
+                      Outcome::ack);
+            hang();
+            const Verdict hung = send_one(*sink, message_with("hung"));
+            EXPECT_EQ(hung.outcome, Outcome::release) << hung.error;
+            EXPECT_TRUE(hung.destination_down);
+            mend();
+        }
+    };
+    MockCluster few;
+    expect_no_attempt(
+        few, [&] { few.fail_produce(RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS_AFTER_APPEND, 10'000); },
+        [&] { few.mend_produce(); });
+    MockCluster late;
+    expect_no_attempt(
+        late, [&] { late.answer_late(10s); }, [&] { late.answer_late(0s); });
+}
+
+TEST(KafkaSink, HeadersThatNoMessageHoldsMakeItDeadAndHoldUpNobody) {
+    MockCluster cluster;
+    cluster.create_topic(topic);
+    const auto sink = make(settings_for(cluster));
+    std::vector<Message> messages{message_with("a"), message_with("b"), message_with("c")};
+    messages[1].headers = {{"large", std::string(2'000'000, 'x')}};
+    const std::vector<Verdict> verdicts = send_all(*sink, messages);
+    EXPECT_EQ(verdicts[0].outcome, Outcome::ack);
+    EXPECT_EQ(verdicts[1].outcome, Outcome::fail) << verdicts[1].error;
+    EXPECT_EQ(verdicts[2].outcome, Outcome::ack);
+}
+
+// Goal: a certificate that is trusted but for another host is not accepted.
+// Method: a TLS server on localhost shows one, and one for localhost.
+TEST(KafkaSink, TheNameInTheCertificateIsVerified) {
+    for (const auto& [name, outcome] :
+         {std::pair{"localhost", "secure"}, std::pair{"other.example", "refused"}}) {
+        const Certificate certificate(name);
+        TlsPeer peer(certificate);
+        const auto sink = make({{"brokers", "localhost:" + peer.port()},
+                                {"ca_file", certificate.certificate_file()},
+                                {"delivery_timeout", "3s"}});
+        std::jthread sender([&] { static_cast<void>(send_one(*sink, message_with("m1"))); });
+        EXPECT_EQ(peer.next(), outcome) << name;
+    }
+}
+
 TEST(KafkaSink, AnOutageEndsTheTrialOfSingleMessages) {
     constexpr int count = 40;
     MockCluster cluster;
     cluster.create_topic(topic);
-    std::map<std::string, std::string> settings = settings_for(cluster);
-    settings["delivery_timeout"] = "2s";
-    const auto sink = make(settings);
+    const auto sink = make(settings_for(cluster, {{"delivery_timeout", "2s"}}));
     // The batch is refused; the first one that goes alone is never acknowledged.
     cluster.fail_produce(RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE, 1);
     cluster.fail_produce(RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS, 10'000);
@@ -172,9 +272,7 @@ TEST(KafkaSink, ATopicWithoutLeadersIsNoOutageOfTheOthers) {
     cluster.create_topic(topic);
     cluster.create_topic("orphan");
     cluster.orphan_topic("orphan");
-    std::map<std::string, std::string> settings = settings_for(cluster);
-    settings["delivery_timeout"] = "10s";
-    const auto sink = make(settings);
+    const auto sink = make(settings_for(cluster, {{"delivery_timeout", "10s"}}));
     Message waiting = message_with("b");
     waiting.topic = "orphan";
     const std::vector<Verdict> verdicts = send_all(*sink, {message_with("a"), waiting});
@@ -213,17 +311,14 @@ TEST(KafkaSink, AStopReleasesWhatIsUnderWay) {
     EXPECT_FALSE(verdict.destination_down);
 }
 
-std::string refusal(const std::map<std::string, std::string>& settings) {
-    try {
-        make(settings);
-    } catch (const SinkConfigError& error) {
-        return error.setting() + "|" + error.what();
-    }
-    return {};
+std::string refusal(const Settings& settings) {
+    return refusal_of([&] { make(settings); });
 }
 
 TEST(KafkaSink, BadSettingsAreRefusedWithoutTheirSecrets) {
-    EXPECT_THAT(refusal({{"brokers", "example.com:9092"}, {"tls", "false"}}), HasSubstr("tls|"));
+    for (const char* brokers : {"example.com:9092", "127.anything.example:9092", "h:1,127.0.0.1:1"})
+        EXPECT_THAT(refusal({{"brokers", brokers}, {"tls", "false"}}), HasSubstr("tls|"));
+    EXPECT_EQ(refusal({{"brokers", "127.0.0.1:1,[::1]:1,localhost:1"}, {"tls", "false"}}), "");
     EXPECT_EQ(
         refusal({{"brokers", "example.com:9092"}, {"tls", "false"}, {"allow_plaintext", "true"}}),
         "");
@@ -270,8 +365,7 @@ TEST(KafkaSinkOutage, NothingIsLostAndNoAttemptIsSpent) {
                            .payload = record.value});
         return all;
     };
-    std::map<std::string, std::string> settings = settings_for(cluster);
-    settings["delivery_timeout"] = "2s";
+    const Settings settings = settings_for(cluster, {{"delivery_timeout", "2s"}});
     expect_outage_is_survived(std::make_unique<CountingSink>(make(settings), acknowledged),
                               {.kill = [&] { cluster.set_down(); },
                                .restart = [&] { cluster.set_up(); },

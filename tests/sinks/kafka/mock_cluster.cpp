@@ -77,6 +77,14 @@ void MockCluster::fail_produce(rd_kafka_resp_err_t error, int count) {
                                             errors.data());
 }
 
+void MockCluster::break_produce() { fail_produce(RD_KAFKA_RESP_ERR__TRANSPORT, 10'000); }
+
+void MockCluster::mend_produce() { rd_kafka_mock_clear_request_errors(cluster_, produce_request); }
+
+void MockCluster::answer_late(std::chrono::milliseconds late) {
+    rd_kafka_mock_broker_set_rtt(cluster_, broker, static_cast<int>(late.count()));
+}
+
 MockCluster::Handle MockCluster::consumer() const {
     return {new_handle(RD_KAFKA_CONSUMER, {{"bootstrap.servers", brokers()},
                                            {"group.id", "test"},

@@ -2,6 +2,7 @@
 // consumer that reads it. It is a mock: what it shows is our use of the library, not Kafka itself.
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <memory>
 #include <optional>
@@ -40,6 +41,11 @@ public:
     void set_up();
     // The next `count` produce requests are answered with it.
     void fail_produce(rd_kafka_resp_err_t error, int count);
+    // Every produce request ends its connection, until it is whole again.
+    void break_produce();
+    void mend_produce();
+    // Every answer comes this much later.
+    void answer_late(std::chrono::milliseconds late);
 
     // All records of the topic, partition by partition.
     std::vector<KafkaRecord> read(const std::string& topic);

@@ -8,18 +8,18 @@
 
 #include "postroom/sink.hpp"
 #include "sinks/messages.hpp"
+#include "sinks/rabbitmq/breaking_proxy.hpp"
 #include "sinks/rabbitmq/link.hpp"
 #include "sinks/rabbitmq/rabbit_client.hpp"
 #include "sinks/rabbitmq/stalling_proxy.hpp"
+#include "sinks/refusal.hpp"
+#include "support/matchers.hpp"
 #include "support/wait_until.hpp"
 
 namespace postroom::test {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::Not;
 
 std::unique_ptr<Sink> sink_to(const std::string& url,
                               std::map<std::string, std::string> settings = {}) {
@@ -37,7 +37,8 @@ protected:
         settings.try_emplace("routing_key", queue);
         return sink_to(server.url(), std::move(settings));
     }
-    std::string url_of(const StallingProxy& proxy) const {
+    template <class Proxy>
+    std::string url_of(const Proxy& proxy) const {
         return fmt::format("amqp://{}:{}@127.0.0.1:{}", server.user, server.password, proxy.port());
     }
 
@@ -63,6 +64,11 @@ TEST_F(RabbitSinkTest, AMessageArrivesPersistentAndWithItsFields) {
     EXPECT_EQ(received->delivery_mode, 2);
     EXPECT_EQ(received->headers, (std::map<std::string, std::string>{{"ordering_key", "k"},
                                                                      {"traceparent", "00-1\r\n"}}));
+}
+
+TEST_F(RabbitSinkTest, AProbeSignsIn) {
+    EXPECT_TRUE(sink()->probe());
+    EXPECT_THROW(sink_to("amqp://guest:wrong@127.0.0.1:1")->probe(), DestinationDown);
 }
 
 TEST_F(RabbitSinkTest, ABatchIsConfirmedAndKeepsItsOrder) {
@@ -168,7 +174,7 @@ TEST_F(RabbitSinkTest, AMessageThatAmqpCannotCarryIsDeadAndHoldsUpNobody) {
 TEST_F(RabbitSinkTest, HeadersThatNoFrameHoldsMakeTheMessageDeadAndHoldUpNobody) {
     std::vector<Message> messages{message_with("a"), message_with("b"), message_with("c"),
                                   message_with("d")};
-    messages[1].headers = {{"large", std::string(200'000, 'x')}};
+    messages[1].headers = {{"large", std::string(2'000'000, 'x')}};
     messages[2].headers = {{"large", std::string(130'000, 'x')}};  // a frame has 131072
     const std::vector<Verdict> verdicts = send_all(*sink(), messages);
     EXPECT_EQ(verdicts[0].outcome, Outcome::ack);
@@ -203,6 +209,54 @@ TEST_F(RabbitSinkTest, AHeaderThatTheServerRefusesIsNoOutage) {
     EXPECT_EQ(verdicts[1].outcome, Outcome::fail) << verdicts[1].error;
     EXPECT_FALSE(verdicts[1].destination_down);
     EXPECT_EQ(verdicts[2].outcome, Outcome::ack);
+}
+
+// Goal: a message that ends its connection every time is no endless outage of the others.
+// Method: a proxy hangs up on it, without a word of AMQP, as a firewall or a bug would.
+TEST_F(RabbitSinkTest, AMessageThatBreaksItsConnectionCostsAttemptsOfItsOwn) {
+    const BreakingProxy proxy(server.port, "poison");
+    const auto rabbit = sink_to(url_of(proxy), {{"routing_key", queue}});
+    const std::vector<Message> messages{message_with("bad", "poison"), message_with("a"),
+                                        message_with("b")};
+    EXPECT_TRUE(send_all(*rabbit, messages)[0].destination_down) << "the first time is an outage";
+    const std::vector<Verdict> verdicts = send_all(*rabbit, messages);
+    EXPECT_EQ(verdicts[0].outcome, Outcome::abandon) << verdicts[0].error;
+    EXPECT_FALSE(verdicts[0].destination_down);
+    EXPECT_THAT(verdicts[0].error, HasSubstr("again; other messages are answered"));
+    EXPECT_EQ(verdicts[1].outcome, Outcome::ack) << verdicts[1].error;
+    EXPECT_EQ(verdicts[2].outcome, Outcome::ack) << verdicts[2].error;
+    EXPECT_GE(proxy.broken(), 3);
+}
+
+TEST_F(RabbitSinkTest, AMessageAloneThatBreaksItsConnectionStepsAside) {
+    const BreakingProxy proxy(server.port, "poison");
+    const auto rabbit = sink_to(url_of(proxy), {{"routing_key", queue}});
+    EXPECT_TRUE(send_one(*rabbit, message_with("bad", "poison")).destination_down);
+    const Verdict again = send_one(*rabbit, message_with("bad", "poison"));
+    EXPECT_EQ(again.outcome, Outcome::release);
+    EXPECT_FALSE(again.destination_down) << "others show whether the server works";
+    EXPECT_EQ(send_one(*rabbit, message_with("a")).outcome, Outcome::ack);
+    EXPECT_EQ(send_one(*rabbit, message_with("bad", "poison")).outcome, Outcome::abandon);
+}
+
+// Goal: a queue that does not confirm, such as one without a majority, costs no attempts, however
+// many messages of other queues are confirmed in between.
+// Method: a proxy lets nothing arrive from that message on, and keeps the connection.
+TEST_F(RabbitSinkTest, AMessageThatIsNotConfirmedCostsNoAttemptWhileOthersAre) {
+    const BreakingProxy proxy(server.port, "poison", BreakingProxy::Manner::fall_silent);
+    const auto rabbit = sink_to(url_of(proxy), {{"routing_key", queue}, {"confirm_timeout", "2s"}});
+    const Message silent = message_with("silent", "poison");
+    for (int round = 0; round < 3; ++round) {
+        const Verdict alone = send_one(*rabbit, silent);
+        EXPECT_EQ(alone.outcome, Outcome::release) << alone.error;
+        EXPECT_TRUE(alone.destination_down);
+        EXPECT_THAT(alone.error, HasSubstr("no confirmation in time"));
+        const std::vector<Verdict> both = send_all(*rabbit, {message_with("a"), silent});
+        EXPECT_EQ(both[0].outcome, Outcome::ack) << both[0].error;
+        EXPECT_EQ(both[1].outcome, Outcome::release) << both[1].error;
+        EXPECT_FALSE(both[1].destination_down) << "the others need not wait with it";
+    }
+    EXPECT_EQ(proxy.broken(), 6);
 }
 
 TEST_F(RabbitSinkTest, LargeMessagesThatComeBackAreNoOutage) {
@@ -278,6 +332,9 @@ TEST(RabbitLinkLost, OnlyWhatTheServerFindsImpossibleMakesAMessageDead) {
         EXPECT_EQ(misunderstood.verdict_of_one_message("amqp://h").outcome, Outcome::abandon);
     }
     EXPECT_FALSE(LinkLost("bye", AMQP_CONNECTION_FORCED).may_be_of_one_message());
+    const LinkLost unsendable("table too large", LinkLost::unsendable);
+    EXPECT_TRUE(unsendable.may_be_of_one_message());
+    EXPECT_EQ(unsendable.verdict_of_one_message("amqp://h").outcome, Outcome::abandon);
 }
 
 TEST_F(RabbitSinkTest, AStopBeforehandReleases) {
@@ -289,17 +346,14 @@ TEST_F(RabbitSinkTest, AStopBeforehandReleases) {
 }
 
 std::string refusal(const std::map<std::string, std::string>& settings) {
-    try {
-        make_sink({.name = "rabbit", .type = "rabbitmq", .settings = settings});
-    } catch (const SinkConfigError& error) {
-        return error.setting() + "|" + error.what();
-    }
-    return {};
+    return refusal_of(
+        [&] { make_sink({.name = "rabbit", .type = "rabbitmq", .settings = settings}); });
 }
 
 TEST(RabbitSinkSettings, APasswordDoesNotLeaveTheMachineUnprotected) {
     EXPECT_THAT(refusal({{"url", "amqp://me:hunter2@example.com/"}}),
                 AllOf(HasSubstr("url|"), HasSubstr("amqps://"), Not(HasSubstr("hunter2"))));
+    EXPECT_THAT(refusal({{"url", "amqp://127.anything.example"}}), HasSubstr("amqps://"));
     EXPECT_EQ(refusal({{"url", "amqp://me:hunter2@example.com"}, {"allow_plaintext", "true"}}), "");
     EXPECT_EQ(refusal({{"url", "amqps://me:hunter2@example.com"}}), "");
     EXPECT_EQ(refusal({{"url", "amqp://me:hunter2@127.0.0.1"}}), "");
@@ -322,7 +376,15 @@ TEST(RabbitSinkSettings, DestinationHoldsNoSecret) {
 TEST(RabbitSinkSettings, AServerThatIsAwayIsAnOutage) {
     const Verdict verdict = send_one(*sink_to("amqp://127.0.0.1:1"), message_with("m1"));
     EXPECT_TRUE(verdict.destination_down);
-    EXPECT_THAT(verdict.error, HasSubstr("amqp://127.0.0.1:1"));
+    EXPECT_EQ(verdict.error, "amqp://127.0.0.1:1: connecting: Connection refused");
+}
+
+TEST(RabbitSinkSettings, AnEmptyVirtualHostDrawsAWarning) {
+    EXPECT_THAT(sink_to("amqp://me:hunter2@127.0.0.1/")->warnings(),
+                testing::ElementsAre(
+                    AllOf(HasSubstr("virtual host"), HasSubstr("%2f"), Not(HasSubstr("hunter2")))));
+    for (const char* url : {"amqp://127.0.0.1", "amqp://127.0.0.1/%2f", "amqp://127.0.0.1/shop"})
+        EXPECT_THAT(sink_to(url)->warnings(), testing::IsEmpty()) << url;
 }
 
 }  // namespace

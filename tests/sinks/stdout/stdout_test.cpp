@@ -53,7 +53,7 @@ TEST(StdoutSink, GoesToStandardOutputWithoutAPath) {
     const std::unique_ptr<Sink> sink = make_sink({.name = "out", .type = "stdout"});
     EXPECT_EQ(sink->destination(), "stdout");
     testing::internal::CaptureStdout();
-    send_one(*sink, message_with("a"));
+    EXPECT_EQ(send_one(*sink, message_with("a")).outcome, Outcome::ack);
     EXPECT_THAT(testing::internal::GetCapturedStdout(),
                 testing::AllOf(HasSubstr(R"("message_id":"a")"), testing::EndsWith("}\n")));
 }

@@ -1,0 +1,219 @@
+// What somebody at a terminal sees: tables that fit, colours, short ids, help, hints.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <regex>
+
+#include <fmt/format.h>
+
+#include "program/program_on.hpp"
+#include "support/wait_until.hpp"
+
+namespace postroom::test::terminal_test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+class TerminalOn : public ProgramOn {
+protected:
+    void SetUp() override {
+        ProgramOn::SetUp();
+        folder.good({"migrate", "up"});
+    }
+    // The short id of the only message there is.
+    std::string short_id() const {
+        const std::string listed = folder.on_terminal({"list"}).out;
+        const std::size_t at = listed.find('@');
+        return at == std::string::npos ? "" : listed.substr(at, listed.find(' ', at) - at);
+    }
+};
+
+TEST_P(TerminalOn, TablesFitItAndAreWholeElsewhere) {
+    folder.set("NO_COLOR", "1");  // its codes take no place, but are characters here
+    const std::string id = enqueue_dead("a.topic.that.is.longer.than.most.of.them.by.far");
+    const std::string narrow = folder.on_terminal({"list"}).out;
+    EXPECT_LE(longest_line(narrow), 80U) << narrow;
+    EXPECT_THAT(narrow, AllOf(HasSubstr("@"), HasSubstr("..."), Not(HasSubstr(id))));
+    EXPECT_LE(longest_line(folder.on_terminal({"list"}, "", 60).out), 60U);
+    for (const std::string command : {"status", "doctor", "show"}) {
+        std::vector<std::string> words{command};
+        if (command == "show") words.push_back(id);
+        EXPECT_LE(longest_line(folder.on_terminal(words).out), 80U) << command;
+    }
+    EXPECT_THAT(folder.on_terminal({"list", "--wide"}).out,
+                AllOf(HasSubstr(id), Not(HasSubstr("@"))));
+    EXPECT_THAT(folder.good({"list"}), HasSubstr(id)) << "scripts get all";
+}
+
+TEST_P(TerminalOn, FailedAttemptsAreReadThere) {
+    const std::string id = enqueue("order.placed");
+    ChildProcess relay = folder.start({"relay", "--set", "relay.unroutable=retry", "--set",
+                                       "routes.0.topic=nothing", "--set", "routes.0.sink=stdout"});
+    const auto has_failed = [&] {
+        return count_of(folder.good({"show", id, "--json"}), "\"attempts\":[{") == 1;
+    };
+    EXPECT_TRUE(wait_until(has_failed, std::chrono::seconds{90}));
+    EXPECT_TRUE(stop(relay));
+    const std::string shown = folder.on_terminal({"show", id}).out;
+    EXPECT_LE(longest_line(shown), 80U) << shown;
+    EXPECT_THAT(shown, testing::ContainsRegex("FAILED AT +20[0-9-]+T[0-9:.]+Z"));
+    EXPECT_THAT(shown, testing::ContainsRegex("error +no handler for topic 'order.placed'"));
+}
+
+TEST_P(TerminalOn, EnqueueSaysThatItWaitsForThePayload) {
+    const Ran ran = folder.on_terminal({"enqueue", "a"}, "17\n\x04");
+    EXPECT_EQ(ran.code, 0) << ran.out;
+    EXPECT_THAT(ran.out, HasSubstr("is read from the terminal until Ctrl-D"));
+}
+
+TEST_P(TerminalOn, StatesHaveColoursUnlessTheUserOrAPipeSaysOtherwise) {
+    enqueue_dead("a");
+    const std::string red = "\033[31mdead\033[0m";
+    EXPECT_THAT(folder.on_terminal({"list"}).out, HasSubstr(red));
+    EXPECT_THAT(folder.good({"list"}), Not(HasSubstr("\033")));
+    folder.set("NO_COLOR", "1");
+    EXPECT_THAT(folder.on_terminal({"list"}).out, Not(HasSubstr("\033[31m")));
+}
+
+TEST_P(TerminalOn, AShortIdNamesTheMessageInEveryCommand) {
+    const std::string id = enqueue("a");
+    const std::string name = short_id();
+    EXPECT_THAT(name, StartsWith("@"));
+    EXPECT_EQ(folder.good({"show", name}), folder.good({"show", id}));
+    EXPECT_THAT(folder.good({"explain", name}), HasSubstr("ready for"));
+    for (const std::string& other :
+         {name + "7", std::string("@"), std::string("@0"), std::string("@x")})
+        EXPECT_EQ(folder.run({"show", other}).code, 4) << other;
+    EXPECT_EQ(folder.good({"discard", name}), "1 message discarded\n");
+}
+
+TEST_P(TerminalOn, TheNameOfNoAggregateTypeIsForProgramsOnly) {
+    const std::string id = enqueue("a");
+    EXPECT_THAT(folder.good({"show", id}), Not(HasSubstr("__GLOBAL__")));
+    EXPECT_THAT(folder.good({"show", id, "--json"}), HasSubstr("__GLOBAL__"));
+}
+
+// The lines of all the pages that a full screen has shown, without the codes that draw them.
+std::string pages_of(const std::string& screen) {
+    const std::string pages = std::regex_replace(screen, std::regex("\033\\[H"), "\n");
+    return std::regex_replace(pages, std::regex("\033\\[[?0-9]*[a-zA-Z]|\r"), "");
+}
+
+TEST_P(TerminalOn, TopFillsTheScreenAndGivesItBack) {
+    folder.set("NO_COLOR", "1");
+    enqueue_dead("a");
+    folder.good({"pause", "held.back"});
+    const Ran ran = folder.on_terminal({"top"}, "xq");
+    EXPECT_EQ(ran.code, 0) << ran.out;
+    EXPECT_EQ(count_of(ran.out, "\033[H"), 2U) << "at first, and for the key that is not q";
+    EXPECT_EQ(count_of(ran.out, "\033[?1049h"), 1U);
+    EXPECT_THAT(ran.out, testing::EndsWith("\033[?25h\033[?1049l"));
+    const std::string seen = pages_of(ran.out);
+    EXPECT_LE(longest_line(seen), 80U) << seen;
+    EXPECT_THAT(seen, AllOf(testing::ContainsRegex("main +outbox +0.0/s +0.0/s +0 +0 +0 +1"),
+                            HasSubstr("topic 'held.back' has been paused"),
+                            HasSubstr("Nobody is at work")));
+}
+
+TEST_P(TerminalOn, TopShowsWhoIsAtWork) {
+    ChildProcess relay = folder.start({"relay"});
+    ASSERT_TRUE(
+        wait_until([&] { return folder.good({"workers"}).find("main") != std::string::npos; },
+                   std::chrono::seconds{90}));
+    const std::string workers = folder.on_terminal({"workers"}).out;
+    EXPECT_LE(longest_line(workers), 80U) << workers;
+    EXPECT_THAT(workers, HasSubstr("UP"));
+    EXPECT_THAT(workers, testing::ContainsRegex("IN_HAND +DELIVERED +FAILED +TOPICS"));
+    const std::string seen = pages_of(folder.on_terminal({"top"}, "q").out);
+    EXPECT_THAT(seen, AllOf(HasSubstr(fmt::format(":{} ", relay.pid())),
+                            HasSubstr("No destination is down"), Not(HasSubstr("Nobody"))));
+    EXPECT_TRUE(stop(relay));
+}
+
+POSTROOM_ON_ALL_DATABASES(TerminalOn);
+
+TEST(Top, NeedsATerminalAndAPaceThatTheDatabaseBears) {
+    const ProgramFolder folder;
+    folder.good({"migrate", "up"});
+    const Ran piped = folder.run({"top"});
+    EXPECT_EQ(piped.code, 2);
+    EXPECT_THAT(piped.err, HasSubstr("needs a terminal; 'postroom status' prints once"));
+    EXPECT_THAT(folder.run({"top", "--every", "1ms"}).err, HasSubstr("500ms or more"));
+}
+
+TEST(Help, IsACommandToo) {
+    const ProgramFolder folder;
+    EXPECT_EQ(folder.good({"help"}), folder.good({"--help"}));
+    EXPECT_EQ(folder.good({"help", "migrate", "up"}), folder.good({"migrate", "up", "--help"}));
+    const Ran unknown = folder.run({"help", "migrate", "sideways"});
+    EXPECT_EQ(unknown.code, 2);
+    EXPECT_THAT(unknown.err, HasSubstr("there is no command 'migrate sideways'"));
+}
+
+TEST(EnqueueWarns, OfAPayloadThatIsNotWhatItsContentTypeSays) {
+    const ProgramFolder folder;
+    EXPECT_THAT(
+        folder.run({"enqueue", "t", "--payload", "no json"}).err,
+        HasSubstr("the payload is not JSON, although its content type is application/json"));
+    EXPECT_EQ(folder.run({"enqueue", "t", "--payload", "{}"}).err, "");
+    EXPECT_EQ(
+        folder.run({"enqueue", "t", "--payload", "no json", "--content-type", "text/plain"}).err,
+        "");
+}
+
+TEST(RelayLog, HasOneInfoLineAMessageWithItsSink) {
+    const ProgramFolder folder;
+    folder.write("postroom.toml", R"([sinks.archive]
+type = "stdout"
+path = "archive.jsonl"
+)");
+    folder.good({"migrate", "up"});
+    folder.good({"enqueue", "t", "--payload", "1"});
+    ChildProcess relay = folder.start({"relay"});
+    EXPECT_TRUE(wait_until([&] { return count_of(folder.read("err"), "DISPATCH_SUCCESS") == 1; },
+                           std::chrono::seconds{90}));
+    EXPECT_EQ(count_of(folder.read("err"), "\"message_id\""), 1U) << folder.read("err");
+    EXPECT_THAT(folder.read("err"), HasSubstr("\"destination\":\"archive\""));
+}
+
+// The kernel takes 0.0.0.0 for this machine, and we do not: that makes another machine of it.
+std::string from_elsewhere(std::string url) {
+    const std::size_t at = url.find("127.0.0.1");
+    return at == std::string::npos ? url : url.replace(at, 9, "0.0.0.0");
+}
+
+TEST(TlsHint, NamesTheOptionOfTheEngine) {
+    ProgramFolder folder;
+    const PostgresDatabase postgres;
+    folder.set("POSTROOM_URL", from_elsewhere(postgres.url()));
+    const Ran refused = folder.run({"status"});
+    EXPECT_EQ(refused.code, 3);
+    EXPECT_THAT(refused.err,
+                AllOf(HasSubstr("?sslmode=disable"), Not(HasSubstr("is the server running"))));
+    folder.set("POSTROOM_URL", from_elsewhere(postgres.url()) + "?sslmode=disable");
+    EXPECT_EQ(folder.run({"status"}).code, 6) << "connected; there is no schema";
+#ifdef POSTROOM_TEST_MYSQL
+    const MariadbDatabase mariadb;
+    folder.set("POSTROOM_URL", from_elsewhere(mariadb.url()));
+    EXPECT_THAT(folder.run({"status"}).err, HasSubstr("?ssl-mode=disabled"));
+#endif
+}
+
+TEST(FileHint, SaysWhatIsWrongWithThePath) {
+    ProgramFolder folder;
+    std::filesystem::create_symlink("loop.db", folder / "loop.db");
+    folder.set("POSTROOM_URL", "sqlite:loop.db");
+    const Ran loop = folder.run({"status"});
+    EXPECT_EQ(loop.code, 3);
+    EXPECT_THAT(loop.err, AllOf(HasSubstr("cannot look at the file loop.db: Too many levels"),
+                                Not(HasSubstr("password"))));
+    folder.set("POSTROOM_URL", "sqlite://shop.db");
+    EXPECT_THAT(folder.run({"status"}).err, HasSubstr("write sqlite:shop.db for a relative path"));
+}
+
+}  // namespace
+}  // namespace postroom::test::terminal_test
