@@ -39,14 +39,25 @@ if "$cmake" -S "$consumer" -B "$work/refused" -DCMAKE_PREFIX_PATH="$prefix" \
 fi
 grep -q no_such_database "$work/refused.log"
 
-echo "== pkg-config"
+echo "== another minor version is refused: before 1.0 it is another interface"
+if "$cmake" -S "$consumer" -B "$work/refused" -DCMAKE_PREFIX_PATH="$prefix" \
+    -DCMAKE_CXX_COMPILER="$compiler" -DWANTED_VERSION=0.0 >"$work/refused.log" 2>&1; then
+    echo "find_package took this version for 0.0" >&2
+    exit 1
+fi
+grep -q 'requested version "0.0"' "$work/refused.log"
+
 pc_file=$(find "$prefix" -name postroom.pc)
 PKG_CONFIG_PATH=$(dirname "$pc_file")
 export PKG_CONFIG_PATH
 lib_dir=$(pkg-config --variable=libdir postroom)
 kind=(--shared)
 if [[ -e $lib_dir/libpostroom.a ]]; then kind=(--static); fi
-read -r -a flags <<<"$(pkg-config "${kind[@]}" --cflags --libs postroom)"
-"$compiler" -std=c++20 "$consumer/main.cpp" -o "$work/by_pkg_config" "${flags[@]}" \
-    -Wl,-rpath,"$lib_dir"
-"$work/by_pkg_config" "$work/pkg_config.db"
+for modules in postroom-sqlite "postroom-backends postroom-sinks"; do
+    echo "== pkg-config $modules"
+    read -r -a flags <<<"$(pkg-config "${kind[@]}" --cflags --libs "$modules")"
+    "$compiler" -std=c++20 "$consumer/main.cpp" -o "$work/by_pkg_config" "${flags[@]}" \
+        -Wl,-rpath,"$lib_dir"
+    "$work/by_pkg_config" "$work/pkg_config.db"
+done
+for pc_file in "$PKG_CONFIG_PATH"/*.pc; do pkg-config --exists --print-errors "$(basename "$pc_file" .pc)"; done
