@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# check_layers.sh <src folder>: which layer may include which, read off the #include lines.
+# check_layers.sh <src folder>: which layer may include which, read off the #include lines, and which may read a clock.
 #
 # A layer is a folder of src/; each backend and each sink is one of its own. Public headers
 # (<postroom/...>) and foreign ones may be included from anywhere. A folder that is not in the table
-# is an error, so that a new layer gets its place here first.
+# is an error, so that a new layer gets its place here first. What runs on the virtual time of the simulator is handed
+# its clock and reads none by itself.
 set -euo pipefail
 
 src_dir=$1
@@ -15,7 +16,10 @@ find . -type f \( -name '*.cpp' -o -name '*.hpp' \) -print0 | sort -z | xargs -0
     BEGIN {
         allowed["base"]     = ""
         allowed["queue"]    = "base"
-        allowed["runtime"]  = "base queue tenancy"
+        allowed["dispatch"] = "base queue"
+        allowed["memory"]   = "base queue"
+        allowed["observe"]  = "base queue"
+        allowed["runtime"]  = "base queue dispatch observe tenancy"
         allowed["outbox"]   = "base queue"
         allowed["inbox"]    = "base queue"
         allowed["sql"]      = "base queue"
@@ -23,8 +27,11 @@ find . -type f \( -name '*.cpp' -o -name '*.hpp' \) -print0 | sort -z | xargs -0
         allowed["tenancy"]  = "base queue outbox inbox"
         allowed["backends"] = "base queue sql"
         allowed["sinks"]    = "base queue"
-        allowed["metrics"]  = "base queue"
-        allowed["admin"]    = "base queue outbox inbox tenancy"
+        allowed["admin"]    = "base queue outbox inbox tenancy observe"
+        allowed["adoption"] = "base queue"
+        allowed["otlp"]     = "base queue observe"
+        allowed["torture"]  = "base queue"
+        clockless = "queue dispatch memory observe outbox inbox tenancy"
         allowed["cli"]      = "*"
         allowed["daemon"]   = "*"
     }
@@ -86,5 +93,7 @@ find . -type f \( -name '*.cpp' -o -name '*.hpp' \) -print0 | sort -z | xargs -0
             report(from " must not include " to " (\"" name "\")")
         }
     }
+
+    /_clock::now\(/ && member(from_kind, clockless) { report(from " must not read a clock: take a Clock") }
 
     END { exit found }'

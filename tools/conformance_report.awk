@@ -4,12 +4,17 @@
 
 FNR == 1 { file++ }
 
-# "OBX-053..056 reason", "O4 reason", "must <demand> = <sentence of the test>"
+# "OBX-053..056 reason", "O4 reason", "must <demand> = <sentence of the test>", "demand S001_10_7 <what a section asks for>"
 file == 1 && /^(#|$)/ { next }
 file == 1 && /^must / {
     split(substr($0, 6), part, " = ")
     must_text[++musts] = part[1]
     must_test[musts] = part[2]
+    next
+}
+file == 1 && /^demand / {
+    demand[++demands] = $2
+    demand_text[demands] = substr($0, length($1) + length($2) + 3)
     next
 }
 file == 1 {
@@ -48,7 +53,7 @@ function note(id, law, backend) {
     }
     sentence = name
     sub(/^[^.]*\./, "", sentence)
-    while (match(sentence, /^((OBX|IBX)_[0-9][0-9][0-9]|O[0-9]+|S001_18_[0-9]|S000_5)_/)) {
+    while (match(sentence, /^((OBX|IBX)_[0-9][0-9][0-9]|O[0-9]+|S00[0-4](_[0-9]+)*)_/)) {
         token = substr(sentence, 1, RLENGTH - 1)
         sentence = substr(sentence, RLENGTH + 1)
         if (token ~ /^OBX/ && queue == "inbox") continue
@@ -99,6 +104,14 @@ END {
     for (i = 1; i <= musts; i++) row("S000-5 " must_test[i], must_text[i])
     head("Acceptance tests of 001")
     for (i = 1; i <= 6; i++) row("18." i, "18." i)
+    head("Sections of 000 to 003 that have no numbers")
+    for (i = 1; i <= demands; i++) {
+        shown = demand[i]
+        sub(/^S/, "", shown)
+        sub(/_/, " ", shown)
+        gsub(/_/, ".", shown)
+        row(demand[i], shown ": " demand_text[i])
+    }
     head("Stories of 004")
     for (i = 1; i <= 12; i++) row("O" i, "O" i)
     head("Inbox (003), numbered")
