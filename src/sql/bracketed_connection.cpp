@@ -1,5 +1,7 @@
 #include "sql/bracketed_connection.hpp"
 
+#include "sql/transactions.hpp"
+
 namespace postroom::sql {
 
 void BracketedConnection::run(Bracket bracket, std::span<const Call> calls, const OnRow& on_row) {
@@ -59,11 +61,21 @@ void BracketedConnection::run_open(std::span<const Call> calls, const OnRow& on_
 
 void BracketedConnection::begin() {
     undone_ = false;
+    watched_ = false;
     guarded([&] { send_begin({}); });
 }
 
+void BracketedConnection::watch_transaction() {
+    if (watched_) return;
+    guarded([&] { set_mark(); });
+    watched_ = true;
+}
+
 void BracketedConnection::commit() {
-    guarded([&] { send_commit(); });
+    guarded([&] {
+        if (watched_ && !mark_stands()) throw ended_before();
+        send_commit();
+    });
 }
 
 void BracketedConnection::rollback() {

@@ -35,6 +35,9 @@ public:
     void begin() override;
     void commit() override;
     void rollback() override;
+    // To be called before the user of a transaction of ours gets at the native connection: commit()
+    // then notices when somebody has ended it there, whatever has been begun since.
+    void watch_transaction();
     bool healthy() const override { return !broken_; }
     bool undone_by_failure() const override { return undone_ || user_met_failure(); }
 
@@ -56,6 +59,10 @@ protected:
     virtual void send_commit() = 0;
     // The error that led here is the one to report.
     virtual void rollback_quietly(const char* statement) noexcept = 0;
+
+    // A mark in the open transaction that goes when it ends, and whether it is still there.
+    virtual void set_mark() = 0;
+    virtual bool mark_stands() = 0;
 
     // False: run_alone() does without.
     virtual bool needs_transaction(std::span<const Call> calls) = 0;
@@ -101,7 +108,8 @@ private:
     const bool keeps_statements_ = true;
     const SavepointWords savepoint_;
     bool broken_ = false;
-    bool undone_ = false;  // the last statement that failed has left no transaction
+    bool undone_ = false;   // the last statement that failed has left no transaction
+    bool watched_ = false;  // the transaction has a mark
 };
 
 // A row as users of Transaction::execute() get it.

@@ -46,6 +46,10 @@ public:
     virtual std::unique_ptr<Store> reopen_with(const OpenOptions& options) = 0;
     virtual std::unique_ptr<Schema> schema(const OpenOptions& options) = 0;
 
+    // What runs a statement on the native connection of a transaction, behind the library's back.
+    using RunNatively = std::function<void(const std::string& statement)>;
+    virtual RunNatively native_handle(Transaction& tx) = 0;
+
     // The transaction that somebody else's code has open on a connection of its own.
     virtual std::unique_ptr<TxContext> borrowed() = 0;
 
@@ -68,7 +72,8 @@ public:
     virtual std::string add_column(const std::string& table_name) const {
         return "ALTER TABLE " + table_name + " ADD COLUMN note text";
     }
-    // Savepoints of the caller's.
+    // A transaction and savepoints of the caller's.
+    virtual std::string begin() const { return "BEGIN"; }
     virtual std::string savepoint(const std::string& name) const { return "SAVEPOINT " + name; }
     virtual std::string roll_back_to(const std::string& name) const {
         return "ROLLBACK TO SAVEPOINT " + name;

@@ -93,6 +93,47 @@ TEST_P(SqlTransactionLaw, ATransactionThatWasChainedToAnotherIsNotCommitted) {
     EXPECT_THAT(store().find(Queue::outbox, {.topic = "t"}), SizeIs(1));
 }
 
+// Goal: one that was ended on the native handle is not taken for the one begun there afterwards.
+// Method: both ways to end it, with and without a message in the second one.
+TEST_P(SqlTransactionLaw, ATransactionThatWasReplacedOnTheNativeHandleIsNotCommitted) {
+    SqlSandbox& sandbox = sql_sandbox();
+    sql("CREATE TABLE orders (id integer)");
+    for (const char* const end : {"ROLLBACK", "COMMIT"}) {
+        for (const bool writes : {false, true}) {
+            bool told = false;
+            const std::unique_ptr<Transaction> tx = store().begin();
+            tx->after_commit([&] { told = true; });
+            const SqlSandbox::RunNatively run_natively = sandbox.native_handle(*tx);
+            run_natively("INSERT INTO orders VALUES (1)");
+            outbox().enqueue(*tx, {.topic = end, .payload = "p"});
+            run_natively(end);
+            run_natively(sandbox.begin());
+            if (writes) outbox().enqueue(*tx, {.topic = "after", .payload = "p"});
+            EXPECT_EQ(kind_thrown([&] { tx->commit(); }), ErrorKind::misuse) << end;
+            EXPECT_FALSE(told);
+        }
+    }
+    EXPECT_THAT(store().find(Queue::outbox, {.topic = "ROLLBACK"}), IsEmpty());
+    EXPECT_THAT(store().find(Queue::outbox, {.topic = "COMMIT"}), SizeIs(2));
+    EXPECT_THAT(store().find(Queue::outbox, {.topic = "after"}), IsEmpty());
+}
+
+TEST_P(SqlTransactionLaw, WhatIsDoneOnTheNativeHandleIsCommitted) {
+    SqlSandbox& sandbox = sql_sandbox();
+    sql("CREATE TABLE orders (id integer)");
+    for (int i = 1; i <= 2; ++i) {
+        const std::unique_ptr<Transaction> tx = store().begin();
+        outbox().enqueue(*tx, message);
+        const SqlSandbox::RunNatively run_natively = sandbox.native_handle(*tx);
+        run_natively(sandbox.savepoint("a"));
+        run_natively("INSERT INTO orders VALUES (1)");
+        run_natively(sandbox.roll_back_to("a"));
+        outbox().enqueue(*tx, message);
+        tx->commit();
+        EXPECT_THAT(store().find(Queue::outbox, {}), SizeIs(2 * i));
+    }
+}
+
 // Whatever it says afterwards, its effect may stand already: another attempt would repeat it.
 TEST_P(SqlTransactionLaw, AHandlerThatEndsItsTransactionAndThrowsEndsDead) {
     sql_sandbox();

@@ -95,9 +95,9 @@ SqlServerSession::SqlServerSession(const std::string& url) {
         fail(SQL_HANDLE_DBC, made);
 }
 
-SqlRows SqlServerSession::run(const std::string& sql) {
+SqlRows SqlServerSession::run_on(void* connection, const std::string& sql) {
     SQLHSTMT statement = nullptr;
-    SQLAllocHandle(SQL_HANDLE_STMT, handle(), &statement);
+    SQLAllocHandle(SQL_HANDLE_STMT, connection, &statement);
     const auto free = [](void* given) { SQLFreeHandle(SQL_HANDLE_STMT, given); };
     const std::unique_ptr<void, decltype(free)> owned(statement, free);
     std::string text = sql;

@@ -22,7 +22,8 @@ public:
 
     void* handle() const { return connection_.get(); }
     // The rows of the last result of a batch. Throws SqlError.
-    SqlRows run(const std::string& sql);
+    SqlRows run(const std::string& sql) { return run_on(handle(), sql); }
+    static SqlRows run_on(void* connection, const std::string& sql);
     std::string value(const std::string& sql) { return run(sql).at(0).at(0).value(); }
 
 private:

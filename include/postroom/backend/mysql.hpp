@@ -28,7 +28,8 @@ std::unique_ptr<Store> open_url(const std::string& url, const OpenOptions& optio
 std::unique_ptr<Schema> open_schema_url(const std::string& url, const OpenOptions& options);
 
 // The connection of a transaction that such a store began. Throws Error{misuse} for any other.
-// Commit and roll back through the Transaction, not through the handle.
+// Commit and roll back through the Transaction, not through the handle: a savepoint that the first
+// call sets tells commit() whether somebody did.
 st_mysql* handle(Transaction& tx);
 
 // Your own connection, with your own START TRANSACTION and COMMIT. We run our statements on it and

@@ -22,7 +22,8 @@ std::unique_ptr<Store> open_url(const std::string& url, const OpenOptions& optio
 std::unique_ptr<Schema> open_schema_url(const std::string& url, const OpenOptions& options);
 
 // The connection of a transaction that an SQLite store began. Throws Error{misuse} for any other.
-// Commit and roll back through the Transaction, not through the handle.
+// Commit and roll back through the Transaction, not through the handle: the connection's commit and
+// rollback hooks tell commit() whether somebody did.
 sqlite3* handle(Transaction& tx);
 
 // Your own connection, with your own BEGIN and COMMIT. We run our statements on it and nothing

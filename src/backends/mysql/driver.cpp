@@ -97,7 +97,7 @@ void Driver::failed(const Error& error) {
 // On MySQL a deployment drops a procedure before it creates it anew. Where there is a schema, one
 // that is missing comes back in a moment, and the unit is repeated.
 bool Driver::is_being_replaced(unsigned code) {
-    if (borrowed() || session_.capabilities.replaces_routines || !is_missing_procedure(code))
+    if (borrowed() || session_.capabilities.replaces_routines || !is_missing_name(code))
         return false;
     try {
         query(connection_, "SELECT 1 FROM `postroom_migration` LIMIT 1");
@@ -189,6 +189,16 @@ void Driver::send_commit() {
         if (error.kind() != ErrorKind::unavailable) throw;
         throw Error(ErrorKind::outcome_unknown,
                     fmt::format("connection lost while committing: {}", error.what()));
+    }
+}
+
+bool Driver::mark_stands() {
+    try {
+        send("RELEASE SAVEPOINT postroom_transaction");
+        return true;
+    } catch (const Error&) {
+        if (!is_missing_name(mysql_errno(connection_))) throw;
+        return false;
     }
 }
 

@@ -36,6 +36,8 @@ protected:
     void send_begin(std::span<const sql::Call> calls) override;
     void send_commit() override;
     void rollback_quietly(const char* statement) noexcept override;
+    void set_mark() override { send("SAVEPOINT postroom_transaction"); }
+    bool mark_stands() override;
     bool stands_alone(const sql::Call& call) const override;
     bool user_met_failure() const override;
     void failed(const Error& error) override;

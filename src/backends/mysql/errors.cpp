@@ -35,7 +35,7 @@ enum Code : unsigned {
     running_read_only = 1290,
     wrong_value = 1292,
     invalid_string = 1300,
-    no_such_procedure = 1305,
+    no_such_name = 1305,
     interrupted = 1317,
     wrong_string_value = 1366,
     illegal_value = 1367,
@@ -67,7 +67,7 @@ enum Code : unsigned {
 std::string_view hint_for(unsigned code) {
     switch (code) {
         case no_such_table:
-        case no_such_procedure:
+        case no_such_name:
             return "; is the schema deployed (deploy_schema)?";
         case tls_failed:
             return "; ssl-mode=verify is the default for another machine: append "
@@ -173,7 +173,7 @@ bool is_loss(unsigned code) {
     }
 }
 
-bool is_missing_procedure(unsigned code) { return code == no_such_procedure; }
+bool is_missing_name(unsigned code) { return code == no_such_name; }
 
 Error make_error(unsigned code, std::string_view words) {
     return {kind_of(code),

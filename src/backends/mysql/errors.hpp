@@ -15,8 +15,8 @@ ErrorKind kind_of(unsigned code);
 // True when the connection is no more.
 bool is_loss(unsigned code);
 
-// True when the server has no such procedure.
-bool is_missing_procedure(unsigned code);
+// True when the server has no such procedure, or the session no such savepoint.
+bool is_missing_name(unsigned code);
 
 // The error with the server's own words, but without values of rows or parameters, and with a hint
 // where one helps.

@@ -62,9 +62,10 @@ std::unique_ptr<Schema> open_schema_url(const std::string& url, const OpenOption
 }
 
 st_mysql* handle(Transaction& tx) {
-    const auto* const driver = dynamic_cast<Driver*>(sql::connection_of(tx));
+    auto* const driver = dynamic_cast<Driver*>(sql::connection_of(tx));
     if (driver == nullptr)
         throw Error(ErrorKind::misuse, "handle: not a transaction of a MariaDB or MySQL store");
+    driver->watch_transaction();
     return driver->native();
 }
 

@@ -134,6 +134,20 @@ void Driver::send_commit() {
     }
 }
 
+// Only a connection of our own is marked, and its hooks belong to nobody else.
+void Driver::set_mark() {
+    sqlite3_commit_hook(
+        connection_,
+        [](void* ended) {
+            *static_cast<bool*>(ended) = true;
+            return 0;  // the commit takes place
+        },
+        &ended_);
+    sqlite3_rollback_hook(
+        connection_, [](void* ended) { *static_cast<bool*>(ended) = true; }, &ended_);
+    ended_ = false;
+}
+
 // Some errors end the transaction by themselves.
 void Driver::rollback() {
     if (in_transaction()) BracketedConnection::rollback();

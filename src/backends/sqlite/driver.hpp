@@ -22,7 +22,7 @@ public:
     // The caller's connection, which must outlive this. Nothing about it is changed.
     explicit Driver(sqlite3* borrowed, BorrowOptions options = {});
 
-    sqlite3* handle() const { return connection_; }
+    sqlite3* native() const { return connection_; }
 
     void rollback() override;
     bool in_transaction() const override;
@@ -36,6 +36,8 @@ protected:
     void send_begin(std::span<const sql::Call> calls) override;
     void send_commit() override;
     void rollback_quietly(const char* statement) noexcept override;
+    void set_mark() override;
+    bool mark_stands() override { return !ended_; }
     bool needs_transaction(std::span<const sql::Call> calls) override;
     bool needs_savepoint(std::span<const sql::Call> calls) override;
     bool user_met_failure() const override;
@@ -49,6 +51,7 @@ private:
     BusyWait busy_;
     const OpenFile file_;  // empty when borrowed
     sqlite3* const connection_;
+    bool ended_ = false;  // since set_mark(); written by hooks
     sql::StatementCache<Prepared> cache_;
     std::shared_ptr<Prepared> block_;  // nullptr: not yet
     std::string block_of_;             // the text of one row of it

@@ -49,10 +49,11 @@ std::unique_ptr<Schema> open_schema_url(const std::string& url, const OpenOption
 }
 
 sqlite3* handle(Transaction& tx) {
-    const auto* const driver = dynamic_cast<Driver*>(sql::connection_of(tx));
+    auto* const driver = dynamic_cast<Driver*>(sql::connection_of(tx));
     if (driver == nullptr)
         throw Error(ErrorKind::misuse, "handle: not a transaction of an SQLite store");
-    return driver->handle();
+    driver->watch_transaction();
+    return driver->native();
 }
 
 std::unique_ptr<TxContext> borrow(sqlite3* connection, BorrowOptions options) {

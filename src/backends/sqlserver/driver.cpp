@@ -39,6 +39,7 @@ Driver::Driver(SQLHDBC borrowed)
       shared_(true) {}
 
 SQLHDBC Driver::hand_out() {
+    watch_transaction();
     shared_ = true;
     return link_.native();
 }
@@ -103,6 +104,26 @@ void Driver::send_commit() {
         throw Error(ErrorKind::outcome_unknown,
                     fmt::format("connection lost while committing: {}", error.what()));
     }
+}
+
+// A lock of the transaction's own, since a savepoint cannot be asked for without being undone.
+void Driver::set_mark() {
+    send(
+        "DECLARE @mark NVARCHAR(60) = CONCAT(N'postroom transaction ', @@SPID); "
+        "EXEC sp_getapplock @Resource = @mark, @LockMode = 'Exclusive', "
+        "@LockOwner = 'Transaction', @LockTimeout = 0");
+}
+
+bool Driver::mark_stands() {
+    Parameters none;
+    bool stands = false;
+    on_link([&] {
+        link_.run(
+            "SELECT APPLOCK_MODE('public', CONCAT(N'postroom transaction ', @@SPID), "
+            "'Transaction')",
+            none, [&](const ResultRow& row) { stands = row.text(0) == "Exclusive"; });
+    });
+    return stands;
 }
 
 // The server ends a transaction by itself after some errors, and a user may end it; with autocommit

@@ -34,6 +34,8 @@ protected:
     void send_begin(std::span<const sql::Call> calls) override;
     void send_commit() override;
     void rollback_quietly(const char* statement) noexcept override;
+    void set_mark() override;
+    bool mark_stands() override;
     void failed(const Error& error) override;
     void forget_statements() override {}
 

@@ -42,6 +42,12 @@ public:
     std::unique_ptr<Schema> schema(const OpenOptions& options) override {
         return mysql::open_schema(database_.url(), options);
     }
+    RunNatively native_handle(Transaction& tx) override {
+        return [handle = mysql::handle(tx)](const std::string& statement) {
+            if (mysql_query(handle, statement.c_str()) != 0)
+                throw std::runtime_error(mysql_error(handle));
+        };
+    }
     std::unique_ptr<TxContext> borrowed() override {
         return std::make_unique<BorrowedTransaction<OpenSession>>(database_.url());
     }

@@ -59,6 +59,14 @@ public:
     std::unique_ptr<Schema> schema(const OpenOptions& options) override {
         return postgres::open_schema(database_.url(), options);
     }
+    RunNatively native_handle(Transaction& tx) override {
+        return [handle = postgres::handle(tx)](const std::string& statement) {
+            PGresult* const result = PQexec(handle, statement.c_str());
+            const bool done = PQresultStatus(result) == PGRES_COMMAND_OK;
+            PQclear(result);
+            if (!done) throw std::runtime_error(PQerrorMessage(handle));
+        };
+    }
     std::unique_ptr<TxContext> borrowed() override {
         return std::make_unique<BorrowedTransaction<OpenSession>>(database_.url());
     }

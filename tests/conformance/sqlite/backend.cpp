@@ -75,6 +75,12 @@ public:
     std::unique_ptr<Schema> schema(const OpenOptions& options) override {
         return sqlite::open_schema(path_, options);
     }
+    RunNatively native_handle(Transaction& tx) override {
+        return [handle = sqlite::handle(tx)](const std::string& statement) {
+            if (sqlite3_exec(handle, statement.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK)
+                throw std::runtime_error(sqlite3_errmsg(handle));
+        };
+    }
     std::unique_ptr<TxContext> borrowed() override {
         return std::make_unique<BorrowedTransaction<OpenSession>>(path_);
     }

@@ -73,8 +73,8 @@ protected:
                     [this](std::size_t, const sql::Row&) { ++claimed_; });
         std::int64_t steps = 0;
         passes_ = 0;
-        for (sqlite3_stmt* s = sqlite3_next_stmt(driver_.handle(), nullptr); s != nullptr;
-             s = sqlite3_next_stmt(driver_.handle(), s)) {
+        for (sqlite3_stmt* s = sqlite3_next_stmt(driver_.native(), nullptr); s != nullptr;
+             s = sqlite3_next_stmt(driver_.native(), s)) {
             steps += sqlite3_stmt_status(s, SQLITE_STMTSTATUS_VM_STEP, 1);
             const int runs = sqlite3_stmt_status(s, SQLITE_STMTSTATUS_RUN, 1);
             const std::string_view sql = sqlite3_sql(s);

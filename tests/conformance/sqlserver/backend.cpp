@@ -52,6 +52,11 @@ public:
         if (deployed_) deployed_->spoil();
         return sqlserver::open_schema(url(), options);
     }
+    RunNatively native_handle(Transaction& tx) override {
+        return [handle = sqlserver::handle(tx)](const std::string& statement) {
+            SqlServerSession::run_on(handle, statement);
+        };
+    }
     std::unique_ptr<TxContext> borrowed() override {
         return std::make_unique<BorrowedTransaction<OpenSession>>(url());
     }
@@ -81,6 +86,7 @@ public:
     std::string savepoint(const std::string& name) const override {
         return "SAVE TRANSACTION " + name;
     }
+    std::string begin() const override { return "BEGIN TRANSACTION"; }
     std::string roll_back_to(const std::string& name) const override {
         return "ROLLBACK TRANSACTION " + name;
     }

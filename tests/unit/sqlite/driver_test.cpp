@@ -259,7 +259,7 @@ TEST_F(SqliteDriver, ExecuteTakesOneStatementAndAllItsValues) {
 TEST_F(SqliteDriver, TheStatementCacheIsBounded) {
     Driver driver = open();
     sql::StatementCache<Prepared> cache(3, [&](const std::string& text) {
-        return std::make_shared<Prepared>(driver.handle(), text, true);
+        return std::make_shared<Prepared>(driver.native(), text, true);
     });
     const auto first = cache.get("SELECT 1");
     for (int i = 2; i < 10; ++i) cache.get("SELECT " + std::to_string(i));
