@@ -31,7 +31,7 @@ CREATE TABLE {message} (
     retry_count     INT NOT NULL CONSTRAINT {queue}_retries_none DEFAULT 0,
     lost_count      INT NOT NULL CONSTRAINT {queue}_losses_none DEFAULT 0,
     max_attempts    INT NULL,
-    message_id      {text} NOT NULL CONSTRAINT {queue}_message_id_new DEFAULT LOWER(CONVERT(NVARCHAR(36), NEWID())),
+    message_id      {text} NOT NULL CONSTRAINT {queue}_message_id_new DEFAULT ({new_message_id}),
     topic           {text} NOT NULL,
     tenant_id       {text} NOT NULL CONSTRAINT {queue}_tenant_none DEFAULT N'',
     correlation_id  {text} NULL,
