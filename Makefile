@@ -42,6 +42,7 @@ product:
 	@cmake --build --preset product -j $(JOBS) --target product
 
 deb: product
+	@tools/install_packages.sh deb
 	@cpack --config build/product/CPackConfig.cmake -B build/deb
 	@rm -rf build/deb/_CPack_Packages
 

@@ -24,7 +24,7 @@ if wanted test | grep -qx cmake; then
     echo "a group asks for the packages of another" >&2
     exit 1
 fi
-[[ $(wanted | sort) == "$(wanted build bench test lint docs | sort)" ]]
+[[ $(wanted | sort) == "$(wanted build deb bench test lint docs | sort)" ]]
 if wanted no_such_group 2>"$work/refusal"; then
     echo "an unknown group was taken" >&2
     exit 1
