@@ -19,9 +19,11 @@ if [[ ${3:-} == --programs ]]; then find "$from" -maxdepth 1 -name '*.*js' -exec
 if cmp -s "$from/package-lock.json" "$folder/installed.json"; then exit 0; fi
 cp "$from/package.json" "$from/package-lock.json" "$folder/"
 cd "$folder"
+# Where the registry cannot be reached at all, somebody waits for the build to go on without it.
+patience=(--fetch-retries=1 --fetch-retry-mintimeout=1000 --fetch-retry-maxtimeout=2000 --fetch-timeout=60000)
 # No install scripts: these packages have no business at install time.
 for attempt in 1 2 3; do
-    if npm ci --ignore-scripts --no-audit --no-fund --loglevel=error; then break; fi
+    if npm ci --ignore-scripts --no-audit --no-fund --loglevel=error "${patience[@]}"; then break; fi
     # The registry may be busy for a moment.
     if [[ $attempt -eq 3 ]]; then exit 1; fi
     sleep 5
