@@ -121,6 +121,11 @@ bool Circuits::may_start(const std::string& destination, Instant now) const {
     return at == circuits_.end() || at->second.may_start(now);
 }
 
+bool Circuits::answers(const std::string& destination) const {
+    const auto at = circuits_.find(destination);
+    return at == circuits_.end() || at->second.answers();
+}
+
 bool Circuits::probe_now(const std::string& destination, Instant now) {
     const auto at = circuits_.find(destination);
     return at != circuits_.end() && at->second.probe_now(now);
@@ -134,7 +139,8 @@ std::vector<std::string> Circuits::open() const {
 
 std::vector<CircuitReport> Circuits::reports() const {
     std::vector<CircuitReport> out;
-    for (const auto& [destination, circuit] : circuits_) out.push_back(circuit.report(destination));
+    for (const auto& [destination, circuit] : circuits_)
+        if (!circuit.answers()) out.push_back(circuit.report(destination));
     return out;
 }
 

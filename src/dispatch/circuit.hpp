@@ -41,6 +41,8 @@ public:
     void neither();
 
     bool may_start(Instant now) const;
+    // Its last probe was answered: it is on its way back, and down no more.
+    bool answers() const { return !open_until_ && allowed_ > 1; }
 
     // A message of this topic waits for it. A few topics are remembered.
     void note_waiting(const std::string& topic);
@@ -78,10 +80,12 @@ public:
     bool failed(const std::string& destination, Instant now, std::string_view error = {});
     void neither(const std::string& destination);
     bool may_start(const std::string& destination, Instant now) const;
+    bool answers(const std::string& destination) const;
     void note_waiting(const std::string& destination, const std::string& topic);
     bool probe_now(const std::string& destination, Instant now);
     // All that are not closed.
     std::vector<std::string> open() const;
+    // Those that do not answer.
     std::vector<CircuitReport> reports() const;
 
 private:

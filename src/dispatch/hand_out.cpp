@@ -129,7 +129,12 @@ void HandOut::judge_destination(DispatchState& state, Effects& effects, const Wo
                                    .delay = state.circuits.rest(work.destination, now)};
     } else if (verdict.outcome != Outcome::ack) {
         state.circuits.neither(work.destination);
-    } else if (state.circuits.succeeded(work.destination)) {
+    } else {
+        // The first answer is the news: until it has borne as many as there are workers may take
+        // long where messages are rare.
+        const bool was_down = !state.circuits.answers(work.destination);
+        state.circuits.succeeded(work.destination);
+        if (!was_down || !state.circuits.answers(work.destination)) return;
         state.reports.circuit_changed = true;
         effects.circuit = Effects::CircuitChange{.destination = work.destination};
     }

@@ -145,6 +145,27 @@ TEST_F(WorkerReporterTest, ACircuitIsReportedWhenItOpensAndWhenItCloses) {
     EXPECT_THAT(reported().circuits, IsEmpty());
 }
 
+// Where messages are rare, it takes long until there were enough for the circuit to close.
+TEST_F(WorkerReporterTest, ADestinationThatAnsweredAProbeIsNotReportedAsDown) {
+    put("far");
+    work();
+    report();
+    ASSERT_THAT(reported().circuits, SizeIs(1));
+    down = false;
+    const int before = woken;
+    clock.advance(1s);
+    work();
+    EXPECT_THAT(core->status().open_circuits, ElementsAre("far")) << "it gets one at a time";
+    EXPECT_GT(woken, before);
+    report();
+    EXPECT_THAT(reported().circuits, IsEmpty());
+    down = true;
+    put("far");
+    work();
+    report();
+    EXPECT_THAT(reported().circuits, SizeIs(1)) << "down again";
+}
+
 TEST_F(WorkerReporterTest, SignsOffOnce) {
     report();
     core->sign_off();
