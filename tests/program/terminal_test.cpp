@@ -49,6 +49,22 @@ TEST_P(TerminalOn, TablesFitItAndAreWholeElsewhere) {
     EXPECT_THAT(folder.good({"list"}), HasSubstr(id)) << "scripts get all";
 }
 
+TEST_P(TerminalOn, SentencesAreBrokenBetweenWords) {
+    const std::string topic = "a.topic.of.some.length";
+    const std::string id = enqueue(topic);
+    folder.good({"pause", topic});
+    for (const std::vector<std::string>& words :
+         {std::vector<std::string>{"explain", id}, {"status"}}) {
+        const Ran ran = folder.on_terminal(words, "", 40);
+        EXPECT_LE(longest_line(ran.out), 60U) << ran.out;  // a table has columns to show
+        EXPECT_THAT(ran.out, HasSubstr(topic)) << "whole";
+    }
+    const Ran wrong = folder.on_terminal({"status", "--url", "postgresql://127.0.0.1:1/shop"});
+    EXPECT_EQ(wrong.code, 3);
+    EXPECT_LE(longest_line(wrong.out), 80U) << wrong.out;
+    EXPECT_GT(count_of(wrong.out, "\n"), 1U) << wrong.out;
+}
+
 TEST_P(TerminalOn, FailedAttemptsAreReadThere) {
     const std::string id = enqueue("order.placed");
     ChildProcess relay = folder.start({"relay", "--set", "relay.unroutable=retry", "--set",

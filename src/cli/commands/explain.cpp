@@ -1,9 +1,12 @@
 #include "admin/explain.hpp"
 
+#include <unistd.h>
+
 #include "admin/json_view.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/output/message_view.hpp"
 #include "cli/output/text.hpp"
+#include "cli/output/wrap.hpp"
 #include "cli/session.hpp"
 #include "postroom/handler.hpp"
 
@@ -28,7 +31,8 @@ ExitCode run_explain(const Invocation& in) {
             return !config.remote.empty() ||
                    routed(config, waiting);  // those here are not its routes
         });
-    print((in.json() ? admin::json_of(explanation) : printable(admin::sentence_of(explanation))) +
+    print((in.json() ? admin::json_of(explanation)
+                     : fitted_to(STDOUT_FILENO, printable(admin::sentence_of(explanation)))) +
           "\n");
     return ExitCode::ok;
 }

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "admin/json_view.hpp"
 #include "cli/commands/commands.hpp"
@@ -7,6 +8,7 @@
 #include "cli/output/status_view.hpp"
 #include "cli/output/table.hpp"
 #include "cli/output/text.hpp"
+#include "cli/output/wrap.hpp"
 #include "cli/session.hpp"
 #include "postroom/error.hpp"
 
@@ -78,7 +80,7 @@ ExitCode run_status(const Invocation& in) {
         for (const daemon::StorePlan& plan : stores) try_to_add(report, config, plan, in);
     }
     print(in.json() ? report.array.text() + "\n"
-                    : report.table.text(layout_for(in)) + report.notes);
+                    : report.table.text(layout_for(in)) + fitted_to(STDOUT_FILENO, report.notes));
     return report.code;
 }
 

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include "admin/json_view.hpp"
 #include "admin/workers.hpp"
@@ -8,6 +9,7 @@
 #include "cli/output/status_view.hpp"
 #include "cli/output/table.hpp"
 #include "cli/output/text.hpp"
+#include "cli/output/wrap.hpp"
 #include "cli/session.hpp"
 
 namespace postroom::cli {
@@ -57,7 +59,8 @@ ExitCode run_workers(const Invocation& in) {
             }
         }
     }
-    print(in.json() ? array.text() + "\n" : table.text(layout_for(in)) + notes);
+    print(in.json() ? array.text() + "\n"
+                    : table.text(layout_for(in)) + fitted_to(STDOUT_FILENO, notes));
     return ExitCode::ok;
 }
 

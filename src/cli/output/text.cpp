@@ -9,6 +9,7 @@
 #include "base/rfc3339.hpp"
 #include "base/utf8.hpp"
 #include "cli/failure.hpp"
+#include "cli/output/wrap.hpp"
 
 namespace postroom::cli {
 
@@ -38,7 +39,8 @@ std::string one_line(std::string_view text) {
 }
 
 void complain(std::string_view text) {
-    const std::string line = fmt::format("postroom: {}\n", printable(one_line(text)));
+    const std::string line =
+        fitted_to(STDERR_FILENO, fmt::format("postroom: {}\n", printable(one_line(text))));
     std::fwrite(line.data(), 1, line.size(), stderr);
 }
 

@@ -1,8 +1,10 @@
 #include "cli/output/wrap.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/utf8.hpp"
+#include "cli/output/terminal.hpp"
 
 namespace postroom::cli {
 
@@ -30,6 +32,11 @@ std::string wrapped(std::string_view text, std::size_t indent, std::size_t width
         text.remove_prefix(std::min(end + 1, text.size()));
     }
     return out;
+}
+
+std::string fitted_to(int descriptor, std::string_view sentences) {
+    const std::optional<std::size_t> width = terminal_width(descriptor);
+    return width ? wrapped(sentences, 0, *width) : std::string(sentences);
 }
 
 }  // namespace postroom::cli

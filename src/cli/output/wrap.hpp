@@ -11,4 +11,8 @@ namespace postroom::cli {
 // already. A word that is longer than a line stays whole.
 std::string wrapped(std::string_view text, std::size_t indent, std::size_t width);
 
+// Sentences for `descriptor`: where it leads to a terminal their lines fit it, elsewhere they are
+// as they were.
+std::string fitted_to(int descriptor, std::string_view sentences);
+
 }  // namespace postroom::cli
