@@ -19,4 +19,10 @@ private:
     ExitCode code_;
 };
 
+// The user has ended it: there is nothing to explain.
+class Interrupted : public Failure {
+public:
+    Interrupted() : Failure(ExitCode::failed, "interrupted") {}
+};
+
 }  // namespace postroom::cli

@@ -17,7 +17,7 @@ Interrupt::Interrupt()
       }) {}
 
 void Interrupt::check() const {
-    if (source_.stop_requested()) throw Failure(ExitCode::failed, "interrupted");
+    if (source_.stop_requested()) throw Interrupted();
 }
 
 }  // namespace postroom::cli

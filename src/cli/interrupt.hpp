@@ -16,7 +16,7 @@ public:
     Interrupt();
 
     std::stop_token token() const { return source_.get_token(); }
-    // Throws Failure when it has come.
+    // Throws Interrupted when it has come.
     void check() const;
 
 private:

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/command_tree.hpp"
+#include "cli/error_catalogue.hpp"
 #include "cli/failure.hpp"
 #include "cli/output/text.hpp"
 #include "cli/pages/pages.hpp"
@@ -65,14 +66,16 @@ int guarded(const std::vector<std::string>& words) {
     ExitCode code = ExitCode::failed;
     try {
         code = run(words);
+    } catch (const Interrupted& interrupted) {
+        complain(interrupted.what());
     } catch (const Failure& failure) {
-        complain(failure.what());
         code = failure.code();
+        complain(with_way_to_entry(code, failure.what()));
     } catch (const Error& error) {
-        complain(error.what() + advice(error));
         if (error.retryable()) code = ExitCode::unavailable;
+        complain(with_way_to_entry(code, error.what() + advice(error)));
     } catch (const std::exception& error) {
-        complain(error.what());
+        complain(with_way_to_entry(code, error.what()));
     }
     return static_cast<int>(code);
 }

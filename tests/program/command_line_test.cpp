@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <regex>
+#include <set>
 #include <sstream>
 
 #include "program/program.hpp"
@@ -11,6 +14,7 @@ namespace postroom::test {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 
 std::string documentation(const std::string& name) {
@@ -69,6 +73,67 @@ TEST(CommandLine, ReferencePagesAreWhatTheProgramSays) {
     const std::string advice = "run: postroom pages NAME > docs/reference/NAME.md";
     EXPECT_EQ(folder.good({"pages", "cli"}), documentation("cli.md")) << advice;
     EXPECT_EQ(folder.good({"pages", "config"}), documentation("config.md")) << advice;
+}
+
+// Both ways: the page has every code, and no other.
+TEST(CommandLine, ThePageOfErrorsHasTheTableOfTheProgram) {
+    const std::string page = documentation("errors.md");
+    const std::string heading = "## Errors of the program\n";
+    const std::size_t begin = page.find("| code |", page.find(heading));
+    ASSERT_NE(begin, std::string::npos);
+    EXPECT_EQ(page.substr(begin, page.find("\n\n", begin) + 1 - begin),
+              ProgramFolder().good({"pages", "errors"}))
+        << "paste the output of: postroom pages errors";
+}
+
+// Of a table with one row for each code: `| \`code\` | exit code | ...`.
+std::map<std::string, int> error_codes(const ProgramFolder& folder) {
+    std::map<std::string, int> codes;
+    std::istringstream lines(folder.good({"pages", "errors"}));
+    const std::regex row("\\| `(\\w+)` \\| (\\d) \\|.*");
+    std::smatch parts;
+    for (std::string line; std::getline(lines, line);)
+        if (std::regex_match(line, parts, row)) codes[parts[1]] = std::stoi(parts[2]);
+    return codes;
+}
+
+TEST(CommandLine, EveryErrorCodeIsExplained) {
+    const ProgramFolder folder;
+    const std::map<std::string, int> codes = error_codes(folder);
+    const std::string all = folder.good({"help", "errors"});
+    std::set<int> exits;
+    for (const auto& [code, exit] : codes) {
+        EXPECT_THAT(folder.good({"help", "errors", code}),
+                    HasSubstr(code + ", exit code " + std::to_string(exit)));
+        EXPECT_THAT(all, HasSubstr("\n  " + code + " "));
+        exits.insert(exit);
+    }
+    EXPECT_THAT(exits, testing::ElementsAre(1, 2, 3, 4, 5, 6, 7, 8));
+    EXPECT_THAT(folder.run({"help", "errors", "tsl"}).err,
+                HasSubstr("there is no error 'tsl'; did you mean 'tls'?"));
+    EXPECT_LE(longest_line(all), 80U);
+}
+
+TEST(CommandLine, AnErrorLineEndsWithTheWayToItsExplanation) {
+    const ProgramFolder folder;
+    const auto expect = [&](int exit, const std::string& code, const Ran& ran) {
+        EXPECT_EQ(ran.code, exit) << ran.err;
+        EXPECT_THAT(ran.err, testing::EndsWith(" (postroom help errors " + code + ")\n"));
+    };
+    expect(4, "not_found", folder.run({"status", "--url", "sqlite:gone.db"}));
+    folder.write("wrong.toml", "[relay]\nbatch = 0\n");
+    expect(5, "config", folder.run({"status", "--config", "wrong.toml"}));
+    expect(3, "no_connection", folder.run({"status", "--url", "postgresql://127.0.0.1:1/shop"}));
+    expect(3, "no_connection", folder.run({"status", "--url", "mysql://u@127.0.0.1:1/shop"}));
+    folder.write("empty.db", "");
+    expect(6, "schema", folder.run({"list", "--url", "sqlite:empty.db"}));
+    folder.write("text.db", "this is no database, and so it is refused");
+    expect(3, "unavailable", folder.run({"list", "--url", "sqlite:text.db"}));
+    folder.good({"migrate", "up"});
+    expect(7, "input", folder.run({"enqueue", "--jsonl"}, "{"));
+    const Ran usage = folder.run({"list", "--sate", "all"});
+    EXPECT_EQ(usage.code, 2);
+    EXPECT_THAT(usage.err, Not(HasSubstr("help errors")));
 }
 
 TEST(CommandLine, EveryCommandHasHelpWithItsOwnUsage) {

@@ -66,7 +66,7 @@ TEST(ProgramConfig, UnknownKeyNamesFileLineAndNearest) {
     EXPECT_EQ(ran.code, 5);
     EXPECT_EQ(ran.err,
               "postroom: postroom.toml:3: unknown key 'relay.worker_cuont'; did you mean "
-              "'relay.worker_count'?\n");
+              "'relay.worker_count'? (postroom help errors config)\n");
     EXPECT_THAT(check("[stores.main]\nulr = \"sqlite:a.db\"\n").err,
                 HasSubstr("postroom.toml:2: unknown key 'stores.main.ulr'; did you mean "
                           "'stores.main.url'?"));
@@ -157,7 +157,9 @@ TEST(ProgramConfig, AKeyOfVeryManyPartsIsRefused) {
           "\nx = {" + parts + " = 1}\n", "\n\"q.q\"." + parts + " = 1\n"}) {
         const Ran ran = check(toml);
         EXPECT_EQ(ran.code, 5) << toml.substr(0, 20);
-        EXPECT_EQ(ran.err, "postroom: postroom.toml:2: a key has more than 32 parts\n");
+        EXPECT_EQ(ran.err,
+                  "postroom: postroom.toml:2: a key has more than 32 parts (postroom help errors "
+                  "config)\n");
     }
 }
 

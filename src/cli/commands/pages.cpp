@@ -10,6 +10,7 @@ namespace {
 ExitCode run_pages(const Invocation& in) {
     const std::string page = in.argument(0);
     print(page == "cli"          ? cli_reference(command_tree())
+          : page == "errors"     ? error_table()
           : page == "man"        ? man_page(command_tree())
           : page == "man-config" ? config_man_page()
                                  : config_reference());
@@ -23,7 +24,7 @@ Command pages_command() {
             .summary = "Print a page of the documentation that is read off the program itself.",
             .arguments = {{.name = "PAGE",
                            .what = "Which.",
-                           .choices = {"cli", "config", "man", "man-config"}}},
+                           .choices = {"cli", "config", "errors", "man", "man-config"}}},
             .reads_config = false,
             .hidden = true,
             .run = &run_pages};

@@ -79,6 +79,18 @@ std::string help_text(const Command& command, const std::string& path) {
     return out;
 }
 
+std::string errors_text() {
+    std::vector<Row> rows;
+    for (const ErrorEntry& entry : error_catalogue())
+        rows.push_back({std::string(entry.code), std::string(entry.cause)});
+    return "Usage: postroom help errors CODE\n" + section("Errors", rows);
+}
+
+std::string error_text(const ErrorEntry& entry) {
+    return fmt::format("{}, exit code {}\n\n{}\n{}\n", entry.code, static_cast<int>(entry.exit),
+                       wrapped(entry.cause, 0, width), wrapped(entry.advice, 0, width));
+}
+
 std::vector<Leaf> leaves(const Command& root, const std::string& path) {
     std::vector<Leaf> out;
     for (const Command& command : root.commands) {

@@ -21,6 +21,20 @@ std::string cell(std::string_view text) {
     return out;
 }
 
+// Guides that a text names, as links from a page beside their folder.
+std::string linked(std::string text) {
+    constexpr std::string_view folder = "docs/guides/";
+    constexpr std::string_view suffix = ".md";
+    for (std::size_t at = text.find(folder); at != std::string::npos; at = text.find(folder, at)) {
+        const std::string path = text.substr(at, text.find(suffix, at) + suffix.size() - at);
+        const std::string link =
+            fmt::format("[{0}](../guides/{1})", path, path.substr(folder.size()));
+        text.replace(at, path.size(), link);
+        at += link.size();
+    }
+    return text;
+}
+
 std::string command_section(const Leaf& leaf) {
     const Command& command = *leaf.command;
     std::string out = fmt::format("\n## postroom {}\n\n```\n{}\n```\n\n{}\n", leaf.path,
@@ -73,6 +87,20 @@ std::string cli_reference(const Command& root) {
     for (const ExitCodeText& code : exit_codes)
         out += fmt::format("| {} | {} | {} |\n", static_cast<int>(code.code), code.name, code.what);
     for (const Leaf& leaf : leaves(root)) out += command_section(leaf);
+    return out;
+}
+
+std::string error_table() {
+    std::string out =
+        "| code | exit code | the text has | cause | what to do |\n|---|---|---|---|---|\n";
+    for (const ErrorEntry& entry : error_catalogue()) {
+        std::string texts;
+        for (const std::string_view text : entry.texts)
+            if (!text.empty()) texts += fmt::format("{}`{}`", texts.empty() ? "" : ", ", text);
+        out +=
+            fmt::format("| `{}` | {} | {} | {} | {} |\n", entry.code, static_cast<int>(entry.exit),
+                        texts, cell(entry.cause), linked(cell(entry.advice)));
+    }
     return out;
 }
 
