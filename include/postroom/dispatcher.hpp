@@ -40,6 +40,7 @@
 #include "postroom/handler.hpp"
 #include "postroom/observer.hpp"
 #include "postroom/retry_policy.hpp"
+#include "postroom/send_rate.hpp"
 #include "postroom/store.hpp"
 #include "postroom/tenancy.hpp"
 
@@ -50,6 +51,7 @@ struct TopicOptions {
     std::optional<RetryPolicy> retry{};
     std::string destination{};  // topics that share it share a circuit; empty: the topic itself
     bool frees_key = false;     // a dead message does not block its ordering key
+    std::shared_ptr<SendRate> rate{};  // nullptr: as fast as it goes
 };
 
 // What close() does with messages that are in memory and have not been started.

@@ -34,6 +34,7 @@
 
 #include "postroom/detail/callable.hpp"
 #include "postroom/message.hpp"
+#include "postroom/send_rate.hpp"
 #include "postroom/transaction.hpp"
 #include "postroom/work_queue.hpp"
 
@@ -196,6 +197,7 @@ public:
         AsyncHandler async{};
         std::string destination{};           // on_matching(): whose circuit it has
         std::optional<RetryPolicy> retry{};  // on_matching(): in place of the dispatcher's
+        std::shared_ptr<SendRate> rate{};    // on_matching(): nullptr: as fast as it goes
     };
 
     // `handler` is called with (const Message&) or (const Message&, HandlerContext&), and returns
@@ -254,10 +256,12 @@ public:
 
     // As on_batch(), for every topic that `pattern` matches, of whatever aggregate type, and that
     // no handler of its own takes: '*' stands for any characters, none too. The first registered
-    // pattern that matches counts. With a `destination` all these topics share its circuit, and
-    // with `retry` its policy is theirs, unless DispatcherOptions::topics names another.
+    // pattern that matches counts. With a `destination` all these topics share its circuit, with
+    // `retry` its policy and with `rate` its limit is theirs, unless DispatcherOptions::topics
+    // names another.
     Routes& on_matching(std::string pattern, std::uint32_t batch_max, BatchHandler handler,
-                        std::string destination = {}, std::optional<RetryPolicy> retry = {});
+                        std::string destination = {}, std::optional<RetryPolicy> retry = {},
+                        std::shared_ptr<SendRate> rate = nullptr);
 
     // The topics, and patterns of topics, that have a handler; each once, in order.
     std::vector<std::string> topics() const;
@@ -267,6 +271,7 @@ public:
     // That of the first pattern that matches; nullptr when there is none.
     const std::string* destination(std::string_view topic) const;
     const RetryPolicy* retry(std::string_view topic) const;
+    SendRate* rate(std::string_view topic) const;
 
 private:
     const Route* find_matching(std::string_view topic) const;

@@ -16,6 +16,7 @@
 #include "postroom/operator.hpp"
 #include "postroom/outbox.hpp"
 #include "postroom/retry_policy.hpp"
+#include "postroom/send_rate.hpp"
 #include "postroom/service.hpp"
 #include "postroom/sink.hpp"
 #include "postroom/store.hpp"

@@ -130,7 +130,8 @@ std::string sentence_of_waiting(const Explanation& e) {
                            format_duration(*message.due_time - e.now));
     if (e.reason == Reason::given_back)
         return fmt::format(
-            "waits {}: it was given back without an attempt, as for a destination that is down",
+            "waits {}: it was given back without an attempt, as for a destination that is down, "
+            "or whose rate is used up",
             format_duration(message.available_at - e.now));
     if (e.reason == Reason::destination_down)
         return fmt::format("waits for {}", sentence_of(*e.circuit, e.now));

@@ -136,12 +136,16 @@ public:
         silent_start_.open();
         plan_.dispatcher.observer = &observers_;
         dispatcher_.emplace(*stores_, plan_.dispatcher);
+        std::map<std::string, std::shared_ptr<SendRate>> rates;
+        for (const auto& [sink, per_second] : plan_.rates)
+            rates[sink] = std::make_shared<SendRate>(per_second);
         for (const RoutePlan& route : plan_.routes) {
             const std::shared_ptr<Sink>& sink = sinks_.at(route.sink);
             routes_.push_back(
                 {.pattern = route.pattern, .sink = route.sink, .destination = sink->destination()});
             dispatcher_->routes().on_matching(route.pattern, plan_.dispatcher.batch,
-                                              handler_of(sink), sink->destination(), route.retry);
+                                              handler_of(sink), sink->destination(), route.retry,
+                                              rates[route.sink]);
         }
         pauses_.emplace(plan_.log, *stores_, *dispatcher_);
         admin_.emplace(plan_, routes_, *stores_, metrics_, *dispatcher_,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,8 +38,9 @@ struct LogPlan {
 struct RelayPlan {
     std::vector<StorePlan> stores{};
     std::vector<SinkConfig> sinks{};
-    std::vector<RoutePlan> routes{};  // the first that matches counts
-    DispatcherOptions dispatcher{};   // `observer` is the relay's
+    std::map<std::string, double> rates{};  // messages a second, of sinks that are limited
+    std::vector<RoutePlan> routes{};        // the first that matches counts
+    DispatcherOptions dispatcher{};         // `observer` is the relay's
     std::size_t connections_max = 64;
     LogPlan log{};
     std::optional<OtlpSettings> tracing{};  // none: no spans

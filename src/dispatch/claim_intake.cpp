@@ -50,6 +50,7 @@ Instant ClaimIntake::take_in(std::vector<Message> claimed, std::uint32_t asked, 
         state->offset = claimed.front().lease->locked_until - setup_.options.lease - answered;
     effects.cold_enqueued = admit(*state, effects, claimed, now);
     state->pacer.claimed(now, asked, count, effects.cold_enqueued);
+    state->expect_turns(now);
     if (state->isolation.draining()) state->pacer.nudged();  // as soon as there is room
     const ClaimPacer::Step next = state->pacer.next(now, state->claim_room());
     return next.claim_count > 0 ? now : next.wait_until;
@@ -65,6 +66,7 @@ std::size_t ClaimIntake::admit(DispatchState& state, Effects& effects,
         std::stable_partition(claimed.begin(), claimed.end(), isolated);
     state.isolation.claimed(state.quiet());
     for (Message& message : claimed) {
+        SendRate* const rate = setup_.rate(message.topic);
         if (!state.in_flight.add(*message.lease, now)) {
             Settlement back = released(message, handler_still_runs,
                                        "a handler that lost this message has not returned yet");
@@ -72,6 +74,9 @@ std::size_t ClaimIntake::admit(DispatchState& state, Effects& effects,
         } else if (std::optional<Refusal> refused =
                        refusals_.of(state, message, setup_.routes.find(message), now)) {
             Refusals::settle(state, effects, std::move(message), std::move(*refused), now);
+        } else if (rate != nullptr && !rate->has(now)) {
+            Refusal waits = Refusals::waits_for_turn(state, message, *rate, now);
+            Refusals::settle(state, effects, std::move(message), std::move(waits), now);
         } else if (const std::optional<Duration> delay = state.isolation.admit(message, now)) {
             Settlement back = released(message, *delay, "a lost message is delivered by itself");
             state.settle_unstarted(std::move(message), std::move(back), now);

@@ -38,6 +38,11 @@ void ClaimPacer::nudged() {
     idle_ = options_.recheck;
 }
 
+void ClaimPacer::expected(Instant now, Instant at) {
+    if (failing_) return;
+    next_at_ = std::min(next_at_, std::max(at, now + options_.expected_gap));
+}
+
 void ClaimPacer::rung() {
     if (failing_) return;
     next_at_ = std::min(next_at_, rests_until_);

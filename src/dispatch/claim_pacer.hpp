@@ -18,6 +18,7 @@ struct PacingOptions {
     Duration recheck = std::chrono::milliseconds{20};
     Duration ring_rest = std::chrono::milliseconds{2};
     Duration poll_interval_max = std::chrono::seconds{5};
+    Duration expected_gap = std::chrono::milliseconds{100};
     Duration failure_pause = std::chrono::milliseconds{100};  // doubled by each failure in a row
 };
 
@@ -38,6 +39,9 @@ public:
     void failed(Instant now);
     // Something was committed that may be claimable. A hint only: correctness rests on polling.
     void nudged();
+    // Something that was given back is due at `at`. What is due in quick succession is claimed
+    // together.
+    void expected(Instant now, Instant at);
     // The doorbell rang: something was committed, perhaps in another process's part of the queue.
     void rung();
 

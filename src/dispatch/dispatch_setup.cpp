@@ -88,6 +88,11 @@ bool DispatchSetup::frees_key(const std::string& topic) const {
     return of_topic != nullptr && of_topic->frees_key;
 }
 
+SendRate* DispatchSetup::rate(const std::string& topic) const {
+    const TopicOptions* const of_topic = topic_options(topic);
+    return of_topic != nullptr && of_topic->rate ? of_topic->rate.get() : routes.rate(topic);
+}
+
 Settlement released(const Message& message, Duration delay, std::string why) {
     return {.lease = message.lease.value(),
             .outcome = Outcome::release,

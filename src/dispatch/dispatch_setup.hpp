@@ -22,6 +22,8 @@ struct DispatchSetup {
     const RetryPolicy& retry_policy(const std::string& topic) const;
     const std::string& destination(const std::string& topic) const;
     bool frees_key(const std::string& topic) const;
+    // nullptr: as fast as it goes.
+    SendRate* rate(const std::string& topic) const;
 
     Store& store;
     const DispatcherOptions options;

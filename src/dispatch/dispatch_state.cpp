@@ -109,6 +109,18 @@ void DispatchState::accept_hot(Message message, Instant reserved_at) {
     }
 }
 
+void DispatchState::expect_turns(Instant now) {
+    for (auto at = slowed.begin(); at != slowed.end();) {
+        const Instant turn = (*at)->next_turn(now);
+        if (turn == Instant::max()) {
+            at = slowed.erase(at);
+        } else {
+            pacer.expected(now, turn);
+            ++at;
+        }
+    }
+}
+
 void DispatchState::leave(Care care, const WorkItemId& id, Instant now) {
     if (care == Care::suspect && isolation.free_slot(now)) pacer.nudged();
     if (care == Care::isolated) isolation.finished(id, now);

@@ -84,6 +84,8 @@ struct DispatchState {
     Outgoing outgoing(Message& message, Settlement settlement, Instant started,
                       Instant ended) const;
     void accept_hot(Message message, Instant reserved_at);
+    // Has the next claim come with the next turn of a message that waits for one.
+    void expect_turns(Instant now);
     // A message that was taken in with care is not started, or has ended.
     void leave(Care care, const WorkItemId& id, Instant now);
 
@@ -94,6 +96,8 @@ struct DispatchState {
     BornLeases born;
     std::vector<Unverified> unverified{};
     PausedTopics paused{};
+    // Rates that messages wait for: claims come with their turns. The setup keeps them alive.
+    std::set<const SendRate*> slowed{};
     std::optional<Duration> offset{};  // the database's clock minus ours, once it is known
     // Waiting and running.
     DispatchQueues queues;

@@ -56,6 +56,12 @@ std::optional<Work> HandOut::start(DispatchState& state, Effects& effects, Queue
                               released(message, Duration::zero(), "it waited here past its lease")};
     } else {
         refused = refusals_.of(state, message, route, now);
+        SendRate* const rate = setup_.rate(message.topic);
+        if (!refused && rate != nullptr && !rate->take(now)) {
+            refused = Refusals::waits_for_turn(state, message, *rate, now);
+            state.expect_turns(now);
+            effects.poller = true;
+        }
         if (!refused && !state.circuits.start(to, now))
             refused = refusals_.destination_rests(state, message, now);
     }
@@ -85,6 +91,8 @@ void HandOut::add_to_batch(DispatchState& state, Work& work, Path path, Instant 
             refusals_.of(state, *candidate, work.route, now) ||
             !state.in_flight.holds(*candidate->lease, now))
             return;
+        SendRate* const rate = setup_.rate(candidate->topic);
+        if (rate != nullptr && !rate->take(now)) return;
         Message next = std::move(state.queues.pop_from(path)->message);
         state.in_flight.start(*next.lease, work.stop, now);
         work.messages.push_back(std::move(next));

@@ -23,6 +23,8 @@ bool HotIntake::may_be_born_leased(const DispatchState& state, const NewMessage&
         !message.ordering_key.empty() || message.priority < 0)
         return false;
     const std::string& topic = message.topic.str();
+    const SendRate* const rate = setup_.rate(topic);
+    if (rate != nullptr && !rate->has(now)) return false;
     return !state.paused.holds(topic) && state.circuits.may_start(setup_.destination(topic), now) &&
            setup_.routes.find(message.aggregate_type.str(), topic) != nullptr;
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "queue/handler_run.hpp"
 
 namespace postroom {
@@ -33,6 +35,15 @@ Refusal Refusals::destination_rests(const DispatchState& state, const Message& m
                                     Instant now) const {
     const Duration rest = state.circuits.rest(setup_.destination(message.topic), now);
     return {.settlement = released(message, rest, "its destination is down")};
+}
+
+Refusal Refusals::waits_for_turn(DispatchState& state, const Message& message, SendRate& rate,
+                                 Instant now) {
+    state.slowed.insert(&rate);
+    return {.settlement =
+                released(message, rate.rest(now),
+                         fmt::format("it waits for its turn: its rate is {} messages a second",
+                                     rate.per_second()))};
 }
 
 Refusal Refusals::dead(const Message& message, DeadReason reason, std::string why) const {

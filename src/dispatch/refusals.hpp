@@ -22,6 +22,9 @@ public:
                               const Routes::Route* route, Instant now) const;
     Refusal destination_rests(const DispatchState& state, const Message& message,
                               Instant now) const;
+    // A message of a topic whose `rate` is used up. The next claim comes with its turn.
+    static Refusal waits_for_turn(DispatchState& state, const Message& message, SendRate& rate,
+                                  Instant now);
     // Settles it, and remembers what the observer has to hear.
     static void settle(DispatchState& state, Effects& effects, Message message, Refusal refusal,
                        Instant now);

@@ -45,7 +45,8 @@ Routes& Routes::on_batch(const AggregateType& aggregate_type, const TopicName& t
 }
 
 Routes& Routes::on_matching(std::string pattern, std::uint32_t batch_max, BatchHandler handler,
-                            std::string destination, std::optional<RetryPolicy> retry) {
+                            std::string destination, std::optional<RetryPolicy> retry,
+                            std::shared_ptr<SendRate> rate) {
     if (retry) validate(*retry);
     if (pattern.empty()) throw std::invalid_argument("pattern: must not be empty");
     if (batch_max == 0) throw std::invalid_argument("batch_max: 0, at least 1 needed");
@@ -56,7 +57,8 @@ Routes& Routes::on_matching(std::string pattern, std::uint32_t batch_max, BatchH
     patterns_.emplace_back(std::move(pattern), Route{.batch = std::move(handler),
                                                      .batch_max = batch_max,
                                                      .destination = std::move(destination),
-                                                     .retry = std::move(retry)});
+                                                     .retry = std::move(retry),
+                                                     .rate = std::move(rate)});
     return *this;
 }
 
@@ -92,6 +94,11 @@ const std::string* Routes::destination(std::string_view topic) const {
 const RetryPolicy* Routes::retry(std::string_view topic) const {
     const Route* const route = find_matching(topic);
     return route == nullptr || !route->retry ? nullptr : &*route->retry;
+}
+
+SendRate* Routes::rate(std::string_view topic) const {
+    const Route* const route = find_matching(topic);
+    return route == nullptr ? nullptr : route->rate.get();
 }
 
 }  // namespace postroom

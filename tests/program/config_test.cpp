@@ -47,6 +47,17 @@ TEST(ProgramConfig, WithoutAnyThereIsAFileHereAndStandardOutput) {
     EXPECT_THAT(shown(folder, "routes.0.sink"), HasSubstr("stdout"));
 }
 
+TEST(ProgramConfig, EverySinkMayHaveARate) {
+    const auto with_rate = [](const std::string& rate) {
+        return check("[sinks.out]\ntype = \"stdout\"\nrate = " + rate + "\n");
+    };
+    for (const char* const good : {"10", "0.5", "0"}) EXPECT_EQ(with_rate(good).code, 0) << good;
+    EXPECT_THAT(with_rate("-1").err,
+                HasSubstr("postroom.toml:3: sinks.out.rate must be a number from 0 to 1000000"));
+    EXPECT_THAT(with_rate("0.0001").err,
+                HasSubstr("postroom.toml:3: sinks.out.rate must be 0 or at least 0.001"));
+}
+
 TEST(ProgramConfig, O6_TheParametersOfARetryPolicyAreCheckedWhereTheyStand) {
     EXPECT_THAT(check("[relay]\nretry_factor = 0.5\n").err,
                 HasSubstr("postroom.toml:2: relay.retry_factor must be a number from 1 to 1000"));

@@ -244,6 +244,49 @@ TEST(Relay, PayloadsAndSecretsAreNotInItsLog) {
                 Not(HasSubstr("hush")));
 }
 
+// Goal: a sink with a rate gets no more than that, by all its routes and from all stores together,
+// and nobody else waits for it; stopping neither.
+// Method: one message in 1,000 seconds; the second would have to wait for longer than the test.
+TEST(Relay, ASinkGetsNoMoreThanItsRateAndNobodyWaitsForIt) {
+    ProgramFolder folder;
+    folder.write("postroom.toml", R"([stores.north]
+url = "sqlite:north.db"
+[stores.south]
+url = "sqlite:south.db"
+[sinks.slow]
+type = "stdout"
+path = "slow.jsonl"
+rate = 0.001
+[sinks.rest]
+type = "stdout"
+path = "rest.jsonl"
+[[routes]]
+topic = "order.*"
+sink = "slow"
+[[routes]]
+topic = "invoice.*"
+sink = "slow"
+[[routes]]
+topic = "*"
+sink = "rest"
+)");
+    folder.good({"migrate", "up"});
+    for (const std::string store : {"north", "south"}) {
+        for (const std::string topic : {"order.placed", "invoice.sent", "mail"})
+            folder.good({"enqueue", topic, "--payload", "1", "--store", store});
+    }
+    ChildProcess relay = folder.start({"relay", "--set", "log.level=debug"});
+    EXPECT_TRUE(
+        wait_until([&] { return count_of(folder.read("rest.jsonl"), "\n") == 2; }, patience));
+    expect_log(folder, "it waits for its turn: its rate is 0.001 messages a second", 3);
+    expect_clean_stop(relay);
+    EXPECT_EQ(count_of(folder.read("slow.jsonl"), "\n"), 1U);
+    const std::string left = folder.good({"list", "--store", "north", "--json"}) +
+                             folder.good({"list", "--store", "south", "--json"});
+    EXPECT_EQ(count_of(left, "\"state\":\"ready\""), 3U) << left;
+    EXPECT_EQ(count_of(left, "\"retry_count\":0"), 3U) << left;
+}
+
 TEST(RoutesOnMatching, TheFirstPatternThatMatchesCountsBehindExactRoutes) {
     Routes routes;
     const auto handler = [](std::span<const Message>, HandlerContext&) {

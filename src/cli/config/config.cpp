@@ -75,11 +75,28 @@ SinkConfig sink_config(const Values& values, const std::string& name) {
         const std::string setting = key.substr(prefix.size());
         if (setting == "type") {
             sink.type = given.value;
-        } else {
+        } else if (!find_setting(key, "")) {  // those of every sink are the relay's
             sink.settings[setting] = given.value;
         }
     }
     return sink;
+}
+
+// Of the sinks that have a limit.
+std::map<std::string, double> sink_rates(const Reader& read, const std::set<std::string>& sinks) {
+    std::map<std::string, double> rates;
+    for (const std::string& name : sinks) {
+        const GivenValue& given = read.given(fmt::format("sinks.{}.rate", name));
+        const double rate = read.decimal(given.key);
+        if (rate == 0) continue;
+        if (rate < SendRate::per_second_min) {
+            throw Failure(ExitCode::config,
+                          fmt::format("{}: {} must be 0 or at least {}", given.origin, given.key,
+                                      SendRate::per_second_min));
+        }
+        rates[name] = rate;
+    }
+    return rates;
 }
 
 RetryPolicy preset(const std::string& name) {
@@ -282,6 +299,7 @@ Config load_config(const Invocation& in) {
     const std::set<std::string> sinks = names_under(config.values, "sinks");
     for (const std::string& name : sinks)
         config.plan.sinks.push_back(sink_config(config.values, name));
+    config.plan.rates = sink_rates(read, sinks);
     config.plan.dispatcher = dispatcher_options(read);
     config.plan.routes = route_plans(read, config.values, sinks, config.plan.dispatcher.retry);
     config.plan.connections_max = read.count("relay.connections_max");

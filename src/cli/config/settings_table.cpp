@@ -1,4 +1,5 @@
 #include "cli/config/settings.hpp"
+#include "postroom/send_rate.hpp"
 
 namespace postroom::cli {
 
@@ -116,6 +117,12 @@ void add_route_settings(std::vector<Setting>& out) {
                  .what = "Kind of the destination; see the sinks below.",
                  .default_value = "stdout",
                  .required = true},
+                {.name = "sinks.*.rate",
+                 .what = "Messages a second at most, such as 10 or 0.5; 0: as fast as it goes. "
+                         "What is too much waits in the database, without an attempt.",
+                 .kind = SettingKind::decimal,
+                 .default_value = "0",
+                 .most = static_cast<std::uint64_t>(SendRate::per_second_max)},
                 {.name = "routes.*.topic",
                  .what = "Topics that this route takes; * stands for any characters. The first "
                          "route that matches counts.",
