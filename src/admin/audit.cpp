@@ -31,7 +31,7 @@ constexpr std::array filter_texts{NamedText{"message_id", &Query::message_id},
 
 }  // namespace
 
-std::string target_of(Queue queue, const Query& filter) {
+std::string target_of(Queue queue, const Query& filter, const std::string& fingerprint) {
     std::string out(to_string(queue));
     const auto add = [&out](std::string_view name, std::string_view value) {
         out += fmt::format(" {}='{}'", name, value);
@@ -45,6 +45,7 @@ std::string target_of(Queue queue, const Query& filter) {
     for (const std::string& word : state_words())
         if (filter.state.contains(*state_from(word))) add("state", word);
     if (!filter.error_part.empty()) add("error", filter.error_part);
+    if (!fingerprint.empty()) add("fingerprint", fingerprint);
     if (filter.created_from) add("since", base::rfc3339_milliseconds(*filter.created_from));
     if (filter.created_before) add("until", base::rfc3339_milliseconds(*filter.created_before));
     return out;

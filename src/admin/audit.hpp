@@ -11,7 +11,8 @@ namespace postroom::admin {
 
 // What a change was about, for people: the queue, and the filter in the words of its fields:
 // "outbox topic='order.placed' state='dead'". Of many ids the first ten and how many more.
-std::string target_of(Queue queue, const Query& filter);
+// `fingerprint`: of the group of dead letters, if it was about one.
+std::string target_of(Queue queue, const Query& filter, const std::string& fingerprint = {});
 
 // AuditTrail: the record of one change. An entry before it, with the outcome "begun", tells of it
 // even where nobody lives to tell the end; another one after it tells how many and the outcome.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "admin/dead_letters.hpp"
 #include "admin/messages.hpp"
 #include "admin/pauses.hpp"
 #include "base/sleep.hpp"
@@ -57,13 +58,23 @@ std::optional<Refusal> refusal_of(const std::string& name, const NamedMessage& f
     return Refusal{.id = name, .why = Refusal::Why::wrong_state, .state = state};
 }
 
-std::vector<WorkItemId> ids_in(const std::vector<Message>& messages,
-                               const std::function<bool(const Message&)>& only) {
+// Of one group, where a fingerprint is given; at most so many.
+std::vector<WorkItemId> ids_in(const std::vector<Message>& messages, const std::string& fingerprint,
+                               std::uint64_t at_most = UINT64_MAX) {
     std::vector<WorkItemId> ids;
     ids.reserve(messages.size());
-    for (const Message& message : messages)
-        if (!only || only(message)) ids.push_back(message.id);
+    for (const Message& message : messages) {
+        if (ids.size() == at_most) break;
+        if (fingerprint.empty() || fingerprint_of(message) == fingerprint)
+            ids.push_back(message.id);
+    }
     return ids;
+}
+
+Query query_of(Change change, const Query& filter, const std::string& fingerprint) {
+    Query query = change_filter(change, fingerprint.empty() ? filter : group_filter(filter));
+    query.newest_first = false;
+    return query;
 }
 
 }  // namespace
@@ -87,16 +98,14 @@ BulkResult change_named(Store& store, Queue queue, Change change, std::span<cons
 }
 
 std::uint64_t count_matching(Store& store, Queue queue, Change change, const Query& filter,
-                             const std::function<bool(const Message&)>& only,
-                             const std::stop_token& stop) {
-    Query query = change_filter(change, filter);
-    if (!only) return store.count(queue, query);
-    query.newest_first = false;
+                             const std::string& fingerprint, const std::stop_token& stop) {
+    Query query = query_of(change, filter, fingerprint);
+    if (fingerprint.empty()) return store.count(queue, query);
     query.limit = bulk_batch_max;
     std::uint64_t matched = 0;
     while (true) {
         const std::vector<Message> found = store.find(queue, query);
-        matched += ids_in(found, only).size();
+        matched += ids_in(found, fingerprint).size();
         if (found.size() < query.limit) return matched;
         if (stop.stop_requested())
             throw Error(ErrorKind::unavailable, "stopped before all were counted");
@@ -107,17 +116,19 @@ std::uint64_t count_matching(Store& store, Queue queue, Change change, const Que
 BulkResult change_matching(Store& store, Queue queue, Change change, const Query& filter,
                            const BulkOptions& options) {
     const Pace pace(options.per_second);
-    Query query = change_filter(change, filter);
-    query.newest_first = false;
-    query.limit = pace.batch();
+    Query query = query_of(change, filter, options.fingerprint);
     BulkResult result;
     while (!result.stopped) {
-        if (options.at_most)
-            query.limit = static_cast<std::uint32_t>(
-                std::min<std::uint64_t>(pace.batch(), *options.at_most - result.matched));
-        if (query.limit == 0) break;
+        const std::uint64_t allowed =
+            options.at_most ? *options.at_most - result.matched : UINT64_MAX;
+        if (allowed == 0) break;
+        // A group may be few among many: all of the batch is looked through for them.
+        query.limit =
+            options.fingerprint.empty()
+                ? static_cast<std::uint32_t>(std::min<std::uint64_t>(pace.batch(), allowed))
+                : pace.batch();
         const std::vector<Message> found = store.find(queue, query);
-        const std::vector<WorkItemId> ids = ids_in(found, options.only);
+        const std::vector<WorkItemId> ids = ids_in(found, options.fingerprint, allowed);
         if (!ids.empty() && result.matched == 0 && options.begins) options.begins();
         result.matched += ids.size();
         if (!ids.empty()) result.changed += apply(store, queue, change, ids);

@@ -48,19 +48,19 @@ struct BulkOptions {
     // No more than so many in all, as somebody has agreed to: what comes to match later stays.
     std::optional<std::uint64_t> at_most{};
     std::stop_token stop{};  // ends it after the batch that is under way
-    // Of those that match the filter only these; empty: all.
-    std::function<bool(const Message&)> only{};
+    // Of those that match the filter only the dead letters of this group (dead_letters.hpp).
+    // Empty: all.
+    std::string fingerprint{};
     // Called before the first one is changed. What it throws comes out.
     std::function<void()> begins{};
     // Called after each batch with how many were changed so far.
     std::function<void(std::uint64_t changed)> progress{};
 };
 
-// How many change_matching() would find. With `only` it reads all that match the filter; a stop
-// ends that with Error{unavailable}.
+// How many change_matching() would find. With a fingerprint it reads all that match the filter; a
+// stop ends that with Error{unavailable}.
 std::uint64_t count_matching(Store& store, Queue queue, Change change, const Query& filter,
-                             const std::function<bool(const Message&)>& only = {},
-                             const std::stop_token& stop = {});
+                             const std::string& fingerprint = {}, const std::stop_token& stop = {});
 
 BulkResult change_matching(Store& store, Queue queue, Change change, const Query& filter,
                            const BulkOptions& options = {});

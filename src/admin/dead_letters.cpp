@@ -1,6 +1,9 @@
 #include "admin/dead_letters.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <stdexcept>
+#include <utility>
 
 #include "base/hex.hpp"
 #include "base/sha256.hpp"
@@ -72,6 +75,43 @@ std::string fingerprint_of(const Message& message) {
     const base::Sha256Digest digest = base::sha256(std::string(to_string(message.dead_reason)) +
                                                    '\n' + common_error(message.last_error));
     return base::hex_encode(std::span(digest).first(fingerprint_bytes));
+}
+
+bool is_fingerprint(std::string_view text) {
+    return text.size() == 2 * fingerprint_bytes &&
+           text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+Query group_filter(Query filter) {
+    if (!filter.state.empty() && filter.state != StateSet(State::dead))
+        throw std::invalid_argument("only dead messages have a fingerprint");
+    filter.state = State::dead;
+    return filter;
+}
+
+FoundPage find_group(Store& store, Queue queue, Query query, const std::string& fingerprint,
+                     Duration patience) {
+    const auto begun = std::chrono::steady_clock::now();
+    const std::uint32_t wanted = std::exchange(query.limit, page_size);
+    query = group_filter(std::move(query));
+    FoundPage out;
+    Duration left = patience;
+    while (left > Duration::zero()) {
+        FoundPage found = store.find_within(queue, query, left);
+        for (Message& message : found.messages) {
+            if (fingerprint_of(message) != fingerprint) continue;
+            out.next_seq = message.id.seq();
+            out.messages.push_back(std::move(message));
+            if (out.messages.size() == wanted) return out;
+        }
+        out.next_seq = found.next_seq;
+        if (!out.next_seq) return out;
+        (query.newest_first ? query.before_seq : query.after_seq) = *out.next_seq;
+        if (patience != Duration::max())
+            left = patience -
+                   std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - begun);
+    }
+    return out;
 }
 
 DeadLetters dead_letters(Store& store, Queue queue, std::uint64_t examined_max,

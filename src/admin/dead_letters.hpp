@@ -19,6 +19,16 @@ namespace postroom::admin {
 std::string common_error(std::string_view error);
 // 16 hexadecimal digits, the same for messages of one group.
 std::string fingerprint_of(const Message& message);
+bool is_fingerprint(std::string_view text);
+
+// The filter of a group: `filter` among the dead messages, since no others have a fingerprint.
+// Throws std::invalid_argument when it names another state.
+Query group_filter(Query filter);
+
+// The dead messages of one group that match `query`, as Store::find_within() finds them. The
+// database does not know fingerprints: all dead messages that match are read for it.
+FoundPage find_group(Store& store, Queue queue, Query query, const std::string& fingerprint,
+                     Duration patience = Duration::max());
 
 struct DeadLetterGroup {
     std::string fingerprint{};

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "admin/dead_letters.hpp"
 #include "admin/health.hpp"
 #include "admin/state_words.hpp"
 #include "base/json_map.hpp"
@@ -47,6 +48,7 @@ void add_progress(JsonObject& out, const Message& message) {
     out.add_text("last_error", message.last_error);
     if (message.dead_reason != DeadReason::none)
         out.add("dead_reason", to_string(message.dead_reason));
+    if (message.state == State::dead) out.add("fingerprint", fingerprint_of(message));
     out.add("died_at", message.died_at);
     out.add("processed_at", message.processed_at).add_text("processed_by", message.processed_by);
     if (message.lease) add_lease(out, *message.lease);

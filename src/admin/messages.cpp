@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "admin/created_numbers.hpp"
+#include "admin/dead_letters.hpp"
 #include "admin/pauses.hpp"
 #include "admin/workers.hpp"
 
@@ -86,11 +87,16 @@ QueueStatus queue_status(Store& store, Queue queue) {
     return status;
 }
 
-MessagePage list_messages(Store& store, Queue queue, Query query, Duration patience) {
+MessagePage list_messages(Store& store, Queue queue, Query query, Duration patience,
+                          const std::string& fingerprint) {
     query.payloads = false;
-    const std::uint32_t limit = query.limit;
     if (patience != Duration::max()) narrow_to_time(store, queue, query);
-    FoundPage found = store.find_within(queue, query, patience);
+    return page_of(store, queue, query.limit,
+                   fingerprint.empty() ? store.find_within(queue, query, patience)
+                                       : find_group(store, queue, query, fingerprint, patience));
+}
+
+MessagePage page_of(Store& store, Queue queue, std::uint32_t limit, FoundPage found) {
     MessagePage page{.next_seq = found.next_seq,
                      .cut_short = found.next_seq && found.messages.size() < limit};
     std::vector<PausedTopic> paused;

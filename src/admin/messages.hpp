@@ -42,9 +42,13 @@ inline constexpr Duration page_patience = std::chrono::milliseconds{50};
 
 // What matches `query`, without payloads, as far as `patience` goes; Duration::max(): to the end.
 // With less, messages of a time are looked for where their numbers say that they are
-// (created_numbers.hpp).
-MessagePage list_messages(Store& store, Queue queue, Query query,
-                          Duration patience = page_patience);
+// (created_numbers.hpp). With a `fingerprint` only the dead letters of that group
+// (dead_letters.hpp).
+MessagePage list_messages(Store& store, Queue queue, Query query, Duration patience = page_patience,
+                          const std::string& fingerprint = {});
+
+// What a search for at most `limit` messages has found, as a page.
+MessagePage page_of(Store& store, Queue queue, std::uint32_t limit, FoundPage found);
 
 // By name: none, one, or `several` that share a message id and are told apart by the ids of their
 // rows.

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "admin/audit.hpp"
+#include "admin/dead_letters.hpp"
 #include "admin/json_view.hpp"
 #include "admin/state_words.hpp"
 #include "cli/confirm.hpp"
@@ -50,10 +51,11 @@ Failure refused(const Store& store, Queue queue, Change change, const admin::Ref
                                           words_of(admin::changeable_states(change)))};
 }
 
-AuditEntry audit_entry(Change change, Queue queue, const Query& filter) {
+AuditEntry audit_entry(Change change, Queue queue, const Query& filter,
+                       const std::string& fingerprint = {}) {
     return {.who = operator_name(),
             .what = std::string(admin::verb_of(change)),
-            .target = admin::target_of(queue, filter)};
+            .target = admin::target_of(queue, filter, fingerprint)};
 }
 
 BulkResult change_named(Store& store, const Invocation& in, Change change) {
@@ -85,7 +87,7 @@ void confirm_change(const Store& store, const Invocation& in, Change change, con
 }
 
 // The relay would go on without us: an interruption has to be told to it.
-BulkResult change_remotely(RemoteChanges& remote, Queue queue, Change change, const Query& filter,
+BulkResult change_remotely(RemoteUseCases& remote, Queue queue, Change change, const Query& filter,
                            admin::BulkOptions options) {
     const Interrupt interrupt;
     options.stop = interrupt.token();
@@ -94,20 +96,32 @@ BulkResult change_remotely(RemoteChanges& remote, Queue queue, Change change, co
     return result;
 }
 
+std::uint64_t count_chosen(Store& store, Queue queue, Change change, Query filter,
+                           const std::string& fingerprint) {
+    auto* const remote = dynamic_cast<RemoteUseCases*>(&store);
+    if (fingerprint.empty() || remote == nullptr)
+        return admin::count_matching(store, queue, change, filter, fingerprint);
+    filter.limit = UINT32_MAX;
+    return remote->find_group(queue, filter, fingerprint, Duration::max()).messages.size();
+}
+
 BulkResult change_matching(Store& store, const Invocation& in, Change change, State state) {
     Query filter = message_filter(in, store);
     filter.state = state;
     filter = admin::change_filter(change, std::move(filter));
     const Queue queue = queue_of(in);
-    if (in.dry_run()) return {.matched = store.count(queue, filter)};
+    const std::string fingerprint = in.value("fingerprint");
+    const auto count = [&] { return count_chosen(store, queue, change, filter, fingerprint); };
+    if (in.dry_run()) return {.matched = count()};
     const bool asks = change != Change::redrive;
     std::optional<std::uint64_t> total;
-    if (asks || Progress::visible()) total = store.count(queue, filter);
+    if (asks || Progress::visible()) total = count();
     if (asks) confirm_change(store, in, change, filter, *total);
     Progress progress(std::string(admin::participle_of(change)), total);
-    admin::AuditTrail trail(store, audit_entry(change, queue, filter));
+    admin::AuditTrail trail(store, audit_entry(change, queue, filter, fingerprint));
     admin::BulkOptions options{.per_second = rate_of(in),
                                .at_most = change == Change::discard ? total : std::nullopt,
+                               .fingerprint = fingerprint,
                                .begins = [&] { trail.begin(); },
                                .progress =
                                    [&](std::uint64_t changed) {
@@ -115,7 +129,7 @@ BulkResult change_matching(Store& store, const Invocation& in, Change change, St
                                        progress.at(changed);
                                    }};
     // A relay is told the filter: it does the work, and its audit log says what was asked for.
-    if (auto* const remote = dynamic_cast<RemoteChanges*>(&store))
+    if (auto* const remote = dynamic_cast<RemoteUseCases*>(&store))
         return change_remotely(*remote, queue, change, filter, std::move(options));
     const BulkResult result = admin::change_matching(store, queue, change, filter, options);
     trail.end(result.stopped ? "stopped" : "done");
@@ -143,9 +157,11 @@ Argument bulk_argument() {
             .repeats = true};
 }
 
-std::vector<Option> bulk_options() {
+std::vector<Option> bulk_options(Change change) {
     std::vector<Option> options = message_filter_options();
     options.insert(options.begin(), queue_option());
+    if (admin::changeable_states(change).contains(State::dead))
+        options.push_back(fingerprint_option());
     options.push_back({.name = "all", .what = "All messages."});
     options.push_back({.name = "rate",
                        .value = "N",

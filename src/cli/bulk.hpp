@@ -11,7 +11,7 @@ namespace postroom::cli {
 
 // ID..., --queue, --topic, --error, --all, --rate and the other filters.
 Argument bulk_argument();
-std::vector<Option> bulk_options();
+std::vector<Option> bulk_options(admin::Change change);
 
 // Does what the command line asks for and prints how many. Filters look among messages of `state`.
 ExitCode run_bulk(const Invocation& in, admin::Change change, State state);

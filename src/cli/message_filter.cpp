@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "admin/dead_letters.hpp"
 #include "cli/failure.hpp"
 #include "cli/output/text.hpp"
 
@@ -37,6 +38,16 @@ std::optional<Instant> time_of(const std::string& text, Instant now) {
     return parse_time(text);
 }
 
+void check_fingerprint(const Invocation& in) {
+    if (!in.has("fingerprint")) return;
+    if (!admin::is_fingerprint(in.value("fingerprint")))
+        throw Failure(
+            ExitCode::usage,
+            "--fingerprint needs 16 hexadecimal digits, as 'show' tells of a dead message");
+    if (in.value("state", "dead") != "dead")
+        throw Failure(ExitCode::usage, "--fingerprint goes with --state dead only");
+}
+
 }  // namespace
 
 std::vector<Option> message_filter_options() {
@@ -59,8 +70,17 @@ std::vector<Option> message_filter_options() {
         {.name = "until", .value = "TIME", .what = "Only those created before then."}};
 }
 
+Option fingerprint_option() {
+    return {.name = "fingerprint",
+            .value = "DIGITS",
+            .what =
+                "Only dead messages with this fingerprint: those that died of the same error, "
+                "but for ids, numbers and quoted values in it."};
+}
+
 bool has_message_filter(const Invocation& in) {
-    return std::ranges::any_of(message_filter_options(),
+    return in.has("fingerprint") ||
+           std::ranges::any_of(message_filter_options(),
                                [&](const Option& option) { return in.has(option.name); });
 }
 
@@ -76,6 +96,7 @@ void check_message_filter(const Invocation& in) {
                                       "ago, such as 2h",
                                       filter.option));
     }
+    check_fingerprint(in);
 }
 
 Query message_filter(const Invocation& in, Store& store) {

@@ -148,6 +148,53 @@ TEST_P(ListOn, ManyAreNotGoneForGoodUnlessSomebodySaysSo) {
     EXPECT_EQ(listed(), 0U);
 }
 
+// Goal: one cause of death is dealt with by itself. Method: two kinds of errors; the ids in them
+// differ, the fingerprint does not.
+TEST_P(ListOn, AFingerprintChoosesTheDeadOfOneError) {
+    const std::string first = enqueue("order.placed");
+    const std::string second = enqueue("order.paid");
+    folder.good({"enqueue", "--jsonl"},
+                R"({"topic":"cart.filled","payload":1,"aggregate_type":"cart"})");
+    ChildProcess relay = folder.start({"relay", "--set", "relay.unroutable=dead", "--set",
+                                       "routes.0.topic=nothing", "--set", "routes.0.sink=stdout"});
+    ASSERT_TRUE(wait_for_log("OUTBOX_WORKER_DEAD", 3));
+    ASSERT_TRUE(stop(relay));
+    const std::string fingerprint =
+        text_member(folder.good({"show", first, "--json"}), "fingerprint");
+    const std::vector<std::string> group{"--fingerprint", fingerprint};
+    EXPECT_THAT(list(group),
+                AllOf(HasSubstr(first), HasSubstr(second), Not(HasSubstr("cart.filled"))));
+    EXPECT_THAT(list({"--fingerprint", fingerprint, "--topic", "order.paid"}),
+                AllOf(HasSubstr(second), Not(HasSubstr(first))));
+    EXPECT_THAT(list({"--fingerprint", "0123456789abcdef"}), HasSubstr("no such messages"));
+    EXPECT_THAT(folder.good({"redrive", "--fingerprint", fingerprint, "--dry-run"}),
+                HasSubstr("would redrive 2 messages"));
+    EXPECT_THAT(
+        folder.good({"discard", "--fingerprint", fingerprint, "--topic", "order.paid", "--yes"}),
+        HasSubstr("1 message discarded"));
+    EXPECT_THAT(folder.good({"redrive", "--fingerprint", fingerprint}),
+                HasSubstr("1 message redriven"));
+    EXPECT_EQ(listed({"--state", "dead"}), 1U) << "the cart died of something else";
+    const std::string table = on("postgres") ? "infra.outbox_audit" : "outbox_audit";
+    EXPECT_EQ(
+        one_value("SELECT count(*) FROM " + table +
+                  " WHERE what = 'redrive' AND target LIKE '%fingerprint=%" + fingerprint + "%'"),
+        "2");
+}
+
+TEST_P(ListOn, AFingerprintThatIsNoneOrOfOthersThanTheDeadIsRefused) {
+    for (const std::string wrong : {"", "503", "0123456789ABCDEF"}) {
+        const Ran ran = folder.run({"redrive", "--fingerprint", wrong});
+        EXPECT_EQ(ran.code, 2) << wrong;
+        EXPECT_THAT(ran.err, HasSubstr("--fingerprint")) << wrong;
+    }
+    for (const std::string command : {"list", "discard"})
+        EXPECT_THAT(
+            folder.run({command, "--fingerprint", "0123456789abcdef", "--state", "ready"}).err,
+            HasSubstr("goes with --state dead only"));
+    EXPECT_EQ(folder.run({"retry-now", "--fingerprint", "0123456789abcdef"}).code, 2);
+}
+
 TEST_P(ListOn, APatternIsPausedAndResumedByTheSameText) {
     EXPECT_THAT(folder.good({"pause", "order.*", "--dry-run"}), HasSubstr("would be paused"));
     EXPECT_THAT(folder.good({"status"}), Not(HasSubstr("paused")));

@@ -88,6 +88,21 @@ TEST_P(RemoteOn, AFilterIsWhatTheRelaysAuditLogHas) {
               "2");
 }
 
+TEST_P(RemoteOn, TheDeadOfOneErrorAreTheRelaysToFindAndToChange) {
+    const std::string id = serve({"admin.anonymous=operator"});
+    const std::string other = "0123456789abcdef";
+    const std::string fingerprint =
+        text_member(remote({"list", "--state", "dead", "--json"}).out, "fingerprint");
+    EXPECT_THAT(remote({"list", "--fingerprint", fingerprint}).out, HasSubstr(id));
+    EXPECT_THAT(remote({"list", "--fingerprint", other}).out, HasSubstr("no such messages"));
+    EXPECT_THAT(remote({"redrive", "--fingerprint", fingerprint, "--dry-run"}).out,
+                HasSubstr("would redrive 1 message"));
+    EXPECT_THAT(remote({"discard", "--fingerprint", other, "--yes"}).out,
+                HasSubstr("0 messages discarded"));
+    EXPECT_THAT(remote({"redrive", "--fingerprint", fingerprint}).out,
+                HasSubstr("1 message redriven"));
+}
+
 TEST_P(RemoteOn, ChangesWhereTheRelayAllowsIt) {
     const std::string id = serve({"admin.anonymous=operator"});
     EXPECT_THAT(remote({"pause", "order.*"}).out, HasSubstr("'order.*' is paused"));

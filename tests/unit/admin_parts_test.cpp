@@ -175,9 +175,8 @@ TEST(Bulk, CountingByContentEndsWithAStop) {
     MemoryStore memory;
     std::stop_source stop;
     EndlessStore store(memory, stop);
-    EXPECT_THROW(admin::count_matching(
-                     store, Queue::outbox, admin::Change::redrive, {},
-                     [](const Message&) { return true; }, stop.get_token()),
+    EXPECT_THROW(admin::count_matching(store, Queue::outbox, admin::Change::redrive, {},
+                                       "0123456789abcdef", stop.get_token()),
                  Error);
     EXPECT_EQ(store.asked, 1);
 }

@@ -146,6 +146,10 @@ TEST_F(AdminServing, TheStreamDoesNotTellWhoChangedWhat) {
 // A script with an empty variable must not redrive everything.
 TEST_F(AdminServing, AnEmptyFingerprintIsNotAllDeadLetters) {
     start({.anonymous = AdminRole::operate});
+    EXPECT_THAT(get("/api/messages?fingerprint="),
+                AllOf(StartsWith("HTTP/1.1 400 "), HasSubstr("\"field\":\"fingerprint\"")));
+    EXPECT_THAT(get("/api/messages?fingerprint=0123456789abcdef&state=ready"),
+                AllOf(StartsWith("HTTP/1.1 400 "), HasSubstr("only dead messages")));
     EXPECT_THAT(post("/api/operations",
                      R"({"action":"redrive","dry_run":true,"filter":{"fingerprint":""}})"),
                 AllOf(StartsWith("HTTP/1.1 400 "), HasSubstr("\"field\":\"fingerprint\"")));

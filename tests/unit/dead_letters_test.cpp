@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "admin/bulk.hpp"
 #include "admin/http/live_events.hpp"
+#include "admin/json_view.hpp"
+#include "conformance/forwarding_store.hpp"
 #include "postroom/outbox.hpp"
 #include "postroom/testing.hpp"
 
@@ -80,6 +83,111 @@ TEST(DeadLetters, AreLookedAtUpToALimit) {
     const DeadLetters letters = admin::dead_letters(store, Queue::outbox, 500);
     EXPECT_EQ(letters.examined, 500U);
     EXPECT_FALSE(letters.complete);
+}
+
+// Counts how often it is searched.
+class SearchedStore final : public test::ForwardingStore {
+public:
+    using ForwardingStore::ForwardingStore;
+    std::vector<Message> find(Queue queue, const Query& query) override {
+        ++searches;
+        return ForwardingStore::find(queue, query);
+    }
+    int searches = 0;
+};
+
+class DeadLetterGroupTest : public testing::Test {
+protected:
+    // One of two causes, the numbers of the messages beginning with 1.
+    void let_die_of(const std::string& error, int times) {
+        for (int i = 0; i < times; ++i) let_die(memory, "a", error + std::to_string(1000 + i));
+    }
+    std::string fingerprint(const std::string& error) {
+        return admin::fingerprint_of(
+            memory.find(Queue::outbox, {.error_part = error, .limit = 1}).at(0));
+    }
+    std::vector<std::string> errors_of(const FoundPage& page) const {
+        std::vector<std::string> out;
+        for (const Message& message : page.messages) out.push_back(message.last_error);
+        return out;
+    }
+
+    MemoryStore memory{{.store_id = "main"}};
+    SearchedStore store{memory};
+};
+
+TEST_F(DeadLetterGroupTest, IsFoundPageByPageAmongOthers) {
+    let_die_of("no customer ", 2);
+    let_die_of("HTTP 503 for ", 600);
+    let_die_of("no customer ", 1);
+    const std::string wanted = fingerprint("customer");
+    Query query{.newest_first = true, .limit = 2};
+    const FoundPage first = admin::find_group(store, Queue::outbox, query, wanted);
+    EXPECT_THAT(errors_of(first), testing::ElementsAre("no customer 1000", "no customer 1001"));
+    ASSERT_TRUE(first.next_seq);
+    query.before_seq = *first.next_seq;
+    const FoundPage second = admin::find_group(store, Queue::outbox, query, wanted);
+    EXPECT_THAT(errors_of(second), testing::ElementsAre("no customer 1000"));
+    EXPECT_FALSE(second.next_seq);
+}
+
+TEST_F(DeadLetterGroupTest, IsSearchedForAsLongAsThereIsPatience) {
+    let_die_of("no customer ", 1);
+    let_die_of("HTTP 503 for ", 600);
+    Query query{.newest_first = true};
+    const FoundPage page =
+        admin::find_group(store, Queue::outbox, query, fingerprint("customer"), Duration{1});
+    EXPECT_THAT(page.messages, testing::IsEmpty());
+    ASSERT_TRUE(page.next_seq);
+    query.before_seq = *page.next_seq;
+    EXPECT_EQ(admin::find_group(store, Queue::outbox, query, fingerprint("customer"), Duration{1})
+                  .messages.size(),
+              1U);
+}
+
+TEST_F(DeadLetterGroupTest, HasNothingButDeadMessages) {
+    EXPECT_THROW(admin::group_filter({.state = State::ready}), std::invalid_argument);
+    EXPECT_THROW(admin::group_filter({.state = {State::ready, State::dead}}),
+                 std::invalid_argument);
+    EXPECT_EQ(admin::group_filter({}).state, StateSet(State::dead));
+    EXPECT_THROW(admin::change_matching(store, Queue::outbox, admin::Change::retry_now, {},
+                                        {.fingerprint = "0123456789abcdef"}),
+                 std::invalid_argument);
+    Outbox(memory).enqueue({.topic = "a", .payload = "1"});
+    const Message ready = memory.find(Queue::outbox, {.state = State::ready}).at(0);
+    EXPECT_THAT(admin::json_of(ready), testing::Not(testing::HasSubstr("fingerprint")));
+}
+
+TEST_F(DeadLetterGroupTest, IsToldOfADeadMessage) {
+    let_die_of("no customer ", 1);
+    const Message dead = memory.find(Queue::outbox, {.state = State::dead}).at(0);
+    EXPECT_THAT(admin::json_of(dead),
+                testing::HasSubstr("\"fingerprint\":\"" + admin::fingerprint_of(dead) + "\""));
+    EXPECT_TRUE(admin::is_fingerprint(admin::fingerprint_of(dead)));
+    for (const char* const wrong : {"", "0123456789abcde", "0123456789ABCDEF", "0123456789abcdefg"})
+        EXPECT_FALSE(admin::is_fingerprint(wrong)) << wrong;
+}
+
+// Goal: what somebody has agreed to is what happens, and soon. Method: redrive two of a group of
+// three that lie behind many others.
+TEST_F(DeadLetterGroupTest, IsChangedByItselfAndNoFurtherThanAgreed) {
+    let_die_of("HTTP 503 for ", 600);
+    let_die_of("no customer ", 3);
+    const std::string wanted = fingerprint("customer");
+    const auto matching = [&] {
+        return admin::count_matching(store, Queue::outbox, admin::Change::redrive, {}, wanted);
+    };
+    EXPECT_EQ(matching(), 3U);
+    store.searches = 0;
+    const admin::BulkResult some = admin::change_matching(
+        store, Queue::outbox, admin::Change::redrive, {}, {.at_most = 2, .fingerprint = wanted});
+    EXPECT_EQ(some.changed, 2U);
+    EXPECT_EQ(store.searches, 2) << "a batch of 500 at a time";
+    EXPECT_EQ(matching(), 1U);
+    const admin::BulkResult rest = admin::change_matching(
+        store, Queue::outbox, admin::Change::redrive, {}, {.fingerprint = wanted});
+    EXPECT_EQ(rest.changed, 1U);
+    EXPECT_EQ(memory.count(Queue::outbox, {.state = State::dead}), 600U);
 }
 
 TEST(LiveEvents, GoOnWhereAReaderWas) {

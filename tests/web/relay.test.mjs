@@ -85,10 +85,21 @@ for (const engine of engines)
                 await unknown.getByText("20", { exact: true }).first().waitFor();
                 await broken.getByText("10", { exact: true }).first().waitFor();
 
+                await broken.getByText("Copy as command").click();
+                const command = await broken.locator("code", { hasText: "postroom discard --fingerprint" }).innerText();
+                const [, ...words] = command.split(" ");
+                assert.match(await world.run([...words, "--dry-run"]), /^would discard 10 messages/, command);
+                await broken.getByRole("link", { name: "List them" }).click();
+                await page.waitForFunction(() => document.querySelectorAll("tbody tr").length === 10);
+                assert.equal(await page.locator("tbody tr", { hasText: "out of stock" }).count(), 10);
+                assert.match(await page.getByRole("button", { name: /^Retry now/ }).getAttribute("title"), /Only dead messages have a fingerprint/);
+                await page.goBack();
+
                 world.orders.refuses = () => undefined;
                 const taken = world.orders.taken.length;
                 await unknown.getByRole("button", { name: "Redrive…" }).click();
                 await page.getByRole("dialog").getByText("20 messages").waitFor();
+                await page.getByRole("dialog").getByText(/^postroom redrive --fingerprint [0-9a-f]{16}$/).waitFor();
                 await page.getByRole("dialog").getByRole("button", { name: "Redrive 20" }).click();
                 await page.getByRole("dialog").getByText("20 messages redriven.").waitFor();
                 await page.getByRole("dialog").getByRole("button", { name: "Close" }).click();

@@ -42,7 +42,7 @@ test("counts and rates are short and exact", async () => {
 });
 
 test("a search survives the way to text and back", async () => {
-    const { command_options, operation_filter, parse_terms, query_params, terms_text } = await load("search/filter.ts");
+    const { command_options, operation_filter, parse_terms, query_params, terms_text, why_no_operation } = await load("search/filter.ts");
     const text = 'topic:order.placed state:dead,ready error:"no such \\"customer\\"" tenant_id:""';
     const terms = parse_terms(text);
     assert.deepEqual(Object.fromEntries(terms), { topic: "order.placed", state: "dead,ready", error: 'no such "customer"', tenant_id: "" });
@@ -57,7 +57,11 @@ test("a search survives the way to text and back", async () => {
     assert.deepEqual(options("redrive", "state:dead"), ["--all"]);
     assert.deepEqual(options("discard", "state:ready topic:a"), ["--topic", "a", "--state", "ready"]);
     assert.deepEqual(options("retry-now", ""), ["--all"]);
-    for (const [verb, words] of [["redrive", "owner_token:x"], ["redrive", "state:ready"], ["discard", "state:dead,ready"], ["retry-now", "state:dead"]]) assert.equal(options(verb, words), undefined);
+    for (const [verb, words] of [["redrive", "owner_token:x"], ["redrive", "state:ready"], ["discard", "state:dead,ready"], ["retry-now", "state:dead"], ["retry-now", "fingerprint:00"]]) assert.equal(options(verb, words), undefined);
+    assert.deepEqual(options("discard", "fingerprint:00 topic:a"), ["--fingerprint", "00", "--topic", "a"]);
+    assert.match(why_no_operation("retry-now", parse_terms("fingerprint:00")), /^Only dead messages/);
+    assert.match(why_no_operation("redrive", parse_terms("owner_token:x")), /owner_token/);
+    assert.equal(why_no_operation("redrive", parse_terms("fingerprint:00 topic:a")), undefined);
 });
 
 test("words for a shell are quoted as it reads them", async () => {

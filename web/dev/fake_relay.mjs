@@ -96,6 +96,7 @@ export function fake_relay({ stores = 1, role = "operator", hostile = [], token 
         };
     }
 
+    const fingerprint = (group) => `${group}`.padStart(16, "0");
     const states = ["ready", "ready", "in_progress", "done", "done", "done", "dead"];
     function message(n, queue = "outbox") {
         const state = states[n % states.length];
@@ -118,7 +119,7 @@ export function fake_relay({ stores = 1, role = "operator", hostile = [], token 
             lost_count: n % 35 === 0 ? 1 : 0,
             max_attempts: 10,
             ...(failed ? { last_error: text(errors[n % errors.length], n) } : {}),
-            ...(dead ? { dead_reason: "max_attempts" } : {}),
+            ...(dead ? { dead_reason: "max_attempts", fingerprint: fingerprint(n % errors.length) } : {}),
             ...(dead ? { died_at: iso(created + 95_000) } : state === "done" ? { processed_at: iso(created + 240), processed_by: "relay-1:4711" } : {}),
             ...(state === "in_progress" ? { lease: { owner_token: tokens[0], locked_until: iso(Date.now() + 21 * second) } } : {}),
             content_type: text("application/json", n),
@@ -136,6 +137,7 @@ export function fake_relay({ stores = 1, role = "operator", hostile = [], token 
             const each = message(n, query.get("queue") ?? "outbox");
             if (wanted.length && !wanted.includes(each.state)) continue;
             if (query.has("topic") && each.topic !== query.get("topic")) continue;
+            if (query.has("fingerprint") && each.fingerprint !== query.get("fingerprint")) continue;
             if (query.has("error") && !each.last_error?.includes(query.get("error"))) continue;
             if (query.has("message_id") && each.message_id !== query.get("message_id")) continue;
             found.push(each);
@@ -182,7 +184,7 @@ export function fake_relay({ stores = 1, role = "operator", hostile = [], token 
     }
 
     const groups = () =>
-        quiet ? [] : errors.map((error, i) => ({ fingerprint: `${i}`.padStart(16, "0"), error: text(error.replace(/\d+/g, "#")), sample_error: text(error), sample_id: uuid(6 + 7 * i), dead_reason: "max_attempts", count: [24, 11, 2][i], topics: topics.slice(0, 3 - i).map((topic, k) => ({ topic: text(topic), count: 9 - k })), first_created_at: iso(Date.now() - 7200 * second), last_created_at: iso(Date.now() - 90 * second), deaths_by_hour: Array.from({ length: 24 }, (_, hour) => [hour > 20 ? 3 * (hour - 20) : hour % 4 ? 0 : 1, hour === 22 ? 11 : 0, hour === 3 ? 2 : 0][i]) }));
+        quiet ? [] : errors.map((error, i) => ({ fingerprint: fingerprint(i), error: text(error.replace(/\d+/g, "#")), sample_error: text(error), sample_id: uuid(6 + 7 * i), dead_reason: "max_attempts", count: [24, 11, 2][i], topics: topics.slice(0, 3 - i).map((topic, k) => ({ topic: text(topic), count: 9 - k })), first_created_at: iso(Date.now() - 7200 * second), last_created_at: iso(Date.now() - 90 * second), deaths_by_hour: Array.from({ length: 24 }, (_, hour) => [hour > 20 ? 3 * (hour - 20) : hour % 4 ? 0 : 1, hour === 22 ? 11 : 0, hour === 3 ? 2 : 0][i]) }));
 
     const worker = (i) => ({ store: store_names[0], owner_token: tokens[i], host: text(`relay-${i + 1}`), pid: 4711 + i, version: "0.1.0", queue: "outbox", started_at: iso(started), last_seen: iso(Date.now() - (i === 1 ? 41 : 2) * second), this_process: i === 0, in_hand: 42, delivered_per_second: 62.3, failed_per_second: 0.4, circuits: is_down && i === 0 ? [{ destination: text("https://crm.example.com/events"), state: "open", since: iso(down_since), last_error: text("connection refused") }] : [] });
 

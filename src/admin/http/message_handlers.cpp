@@ -167,13 +167,14 @@ Response list_messages(const Context& context, const Request& request) {
     const Queue queue = read.queue();
     Query query = read.filter();
     query.put_off = read.flag("put_off");
+    const std::string fingerprint = read.fingerprint();
     query.newest_first = read.word("order", {"newest", "oldest"}).value_or("newest") == "newest";
     const std::uint64_t cursor = read.number("cursor", 0, WorkItemId::seq_max).value_or(0);
     (query.newest_first ? query.before_seq : query.after_seq) = cursor;
     query.limit =
         static_cast<std::uint32_t>(read.number("limit", 1, page_max).value_or(page_usual));
     read.end();
-    const MessagePage page = list_messages(*store, queue, query);
+    const MessagePage page = list_messages(*store, queue, query, page_patience, fingerprint);
     JsonObject out;
     out.add("store", store->id()).add("queue", to_string(queue)).add("now", page.now);
     out.add_json("messages", json_of(page));

@@ -30,13 +30,6 @@ struct Wanted {
     std::uint64_t per_second = 0;
     std::optional<std::uint64_t> at_most{};
     std::string what{};  // in words
-
-    std::function<bool(const Message&)> only() const {
-        if (fingerprint.empty()) return {};
-        return [wanted = fingerprint](const Message& message) {
-            return fingerprint_of(message) == wanted;
-        };
-    }
 };
 
 std::vector<WorkItemId> ids_of(const std::string& joined) {
@@ -74,13 +67,9 @@ Wanted wanted_of(const Context& context, const Request& request) {
     const Parameters conditions = filter ? body_parameters(*filter) : Parameters{};
     ParameterReader read_filter(conditions);
     out.filter = read_filter.filter();
-    const std::optional<std::string> fingerprint = read_filter.text("fingerprint");
+    out.fingerprint = read_filter.fingerprint();
     read_filter.end();
-    // A script whose variable is empty means one group of the dead letters, never all of them.
-    if (fingerprint && fingerprint->empty())
-        throw Problem::bad_parameter("fingerprint", "must not be empty; leave it out for all");
-    out.fingerprint = fingerprint.value_or("");
-    if (fingerprint) out.filter.state = State::dead;
+    if (!out.fingerprint.empty()) out.filter = group_filter(out.filter);
     for (const auto& [name, value] : conditions)
         out.what += fmt::format("{}{}={}", out.what.empty() ? "" : " ", name, value);
     if (out.what.empty()) out.what = "all";
@@ -91,7 +80,7 @@ Wanted wanted_of(const Context& context, const Request& request) {
 std::uint64_t matched_by(const Context& context, const Wanted& wanted) {
     if (wanted.ids.empty())
         return count_matching(*wanted.store, wanted.queue, wanted.change, wanted.filter,
-                              wanted.only(), context.stop);
+                              wanted.fingerprint, context.stop);
     return wanted.store->count(wanted.queue,
                                {.ids = wanted.ids, .state = changeable_states(wanted.change)});
 }
@@ -117,7 +106,7 @@ Operations::Work work_of(const Context& context, const Wanted& wanted, const Cal
                                       {.per_second = wanted.per_second,
                                        .at_most = wanted.at_most,
                                        .stop = std::move(stop),
-                                       .only = wanted.only(),
+                                       .fingerprint = wanted.fingerprint,
                                        .progress =
                                            [&](std::uint64_t changed) {
                                                result.changed = changed;

@@ -134,6 +134,14 @@ Query ParameterReader::filter() {
     return query;
 }
 
+// A script whose variable is empty means one group of the dead letters, never all of them.
+std::string ParameterReader::fingerprint() {
+    const std::optional<std::string> given = text("fingerprint");
+    if (given && given->empty())
+        throw Problem::bad_parameter("fingerprint", "must not be empty; leave it out for all");
+    return given.value_or("");
+}
+
 void ParameterReader::end() const {
     for (const auto& [name, value] : parameters_)
         if (!known_.contains(name)) throw Problem::bad_parameter(name, "is not known here");

@@ -29,6 +29,8 @@ public:
     Change change();
     // Everything that Query can look for, but for ids and paging.
     Query filter();
+    // "fingerprint"; empty: it is not given.
+    std::string fingerprint();
 
     // Refuses what nobody has asked for.
     void end() const;

@@ -15,7 +15,7 @@ ExitCode run_discard(const Invocation& in) {
 }  // namespace
 
 Command discard_command() {
-    std::vector<Option> options = bulk_options();
+    std::vector<Option> options = bulk_options(admin::Change::discard);
     options.push_back({.name = "state",
                        .value = "STATE",
                        .what = "With a filter or --all: among the dead ones, the default, or among "

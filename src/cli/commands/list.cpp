@@ -7,6 +7,7 @@
 #include "cli/message_filter.hpp"
 #include "cli/output/message_view.hpp"
 #include "cli/output/text.hpp"
+#include "cli/remote/remote_store.hpp"
 #include "cli/session.hpp"
 
 namespace postroom::cli {
@@ -17,7 +18,9 @@ constexpr std::int64_t limit_max = 10'000;
 
 // A message that is named is shown whatever became of it.
 StateSet states_of(const Invocation& in) {
-    const std::string word = in.value("state", in.has("message-id") ? "all" : "open");
+    const std::string word = in.value("state", in.has("fingerprint")  ? "dead"
+                                               : in.has("message-id") ? "all"
+                                                                      : "open");
     if (word == "all") return {};
     return word == "open" ? open_states : StateSet(admin::state_from(word).value());
 }
@@ -55,6 +58,7 @@ Query query_of(const Invocation& in, const Query& page, Store& store) {
     query.state = states_of(in);
     if (in.has("message-id")) query.message_id = in.value("message-id");
     query.blocking = in.has("blocking");
+    query.payloads = false;
     query.limit = page.limit;
     query.after_seq = page.after_seq;
     query.before_seq = page.before_seq;
@@ -85,6 +89,15 @@ void tell_how_far(const admin::MessagePage& page, bool newest_first) {
             newest_first ? "down to" : "up to", *page.next_seq, next_page(page, newest_first)));
 }
 
+admin::MessagePage find_page(Store& store, const Invocation& in, const Query& query) {
+    const std::string fingerprint = in.value("fingerprint");
+    auto* const remote = dynamic_cast<RemoteUseCases*>(&store);
+    if (fingerprint.empty() || remote == nullptr)
+        return admin::list_messages(store, queue_of(in), query, patience_of(in), fingerprint);
+    return admin::page_of(store, queue_of(in), query.limit,
+                          remote->find_group(queue_of(in), query, fingerprint, patience_of(in)));
+}
+
 ExitCode run_list(const Invocation& in) {
     check_message_filter(in);
     Query page;
@@ -92,8 +105,7 @@ ExitCode run_list(const Invocation& in) {
     patience_of(in);
     const Config config = load_config(in);
     const std::unique_ptr<Store> store = open_store_of(config, one_store(config, in));
-    const admin::MessagePage found =
-        admin::list_messages(*store, queue_of(in), query_of(in, page, *store), patience_of(in));
+    const admin::MessagePage found = find_page(*store, in, query_of(in, page, *store));
     print(in.json() ? admin::json_of(found) + "\n"
                     : text_of(found, page.newest_first, layout_for(in)));
     tell_how_far(found, page.newest_first);
@@ -113,11 +125,13 @@ std::vector<Option> list_options() {
         {.name = "state",
          .value = "STATE",
          .what = "Only those in this state. open, the default, is ready, in_progress or dead; all "
-                 "does not restrict, and is the default with --message-id.",
+                 "does not restrict, and is the default with --message-id; with --fingerprint it "
+                 "is dead.",
          .choices = state_choices()},
         {.name = "message-id", .value = "ID", .what = "Only those with this message id."},
         {.name = "blocking", .what = "Only those that hold back others of their ordering key."}};
     for (Option& option : message_filter_options()) options.push_back(std::move(option));
+    options.push_back(fingerprint_option());
     options.push_back({.name = "oldest-first", .what = "Show the oldest first."});
     options.push_back({.name = "before-seq",
                        .value = "N",

@@ -18,8 +18,9 @@ Command redrive_command() {
                 "In batches, each a transaction of its own. After an interruption the same "
                 "command goes on where it was: what has been redriven is not dead any more.",
             .arguments = {bulk_argument()},
-            .options = bulk_options(),
+            .options = bulk_options(admin::Change::redrive),
             .examples = {"postroom redrive --topic order.placed --rate 100",
+                         "postroom redrive --fingerprint 5f0c2d9be1a47733",
                          "postroom redrive --all --dry-run"},
             .prints = true,
             .changes = true,

@@ -13,7 +13,7 @@ ExitCode run_retry_now(const Invocation& in) {
 }  // namespace
 
 Command retry_now_command() {
-    std::vector<Option> options = bulk_options();
+    std::vector<Option> options = bulk_options(admin::Change::retry_now);
     options.push_back(yes_option());
     return {
         .name = "retry-now",

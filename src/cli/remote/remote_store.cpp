@@ -53,7 +53,7 @@ std::string filter_json(ApiClient::Query parameters) {
     return out.text();
 }
 
-class RemoteStore final : public Store, public StoreControls, public RemoteChanges {
+class RemoteStore final : public Store, public StoreControls, public RemoteUseCases {
 public:
     RemoteStore(const std::string& url, const std::string& name)
         : Store(name, Limits{}), client_(url) {}
@@ -141,13 +141,17 @@ public:
         return out;
     }
 
+    FoundPage find_group(Queue queue, const Query& query, const std::string& fingerprint,
+                         Duration patience) override {
+        return pages(queue, query, patience, fingerprint);
+    }
     admin::BulkResult change_matching(Queue queue, admin::Change change, const Query& filter,
                                       const admin::BulkOptions& options) override {
         base::JsonObject body;
         body.add("action", admin::verb_of(change)).add("store", id());
         body.add("queue", to_string(queue)).add("per_second", options.per_second);
         if (options.at_most) body.add("at_most", *options.at_most);
-        body.add_json("filter", filter_json(parameters(queue, filter)));
+        body.add_json("filter", filter_json(parameters(queue, filter, options.fingerprint)));
         const JsonValues ended =
             finished(JsonValues(client_.post("/api/operations", {}, body.text())), options);
         return {.matched = ended.number("matched"),
@@ -224,7 +228,8 @@ private:
         message.payload_left_out.reset();
     }
 
-    ApiClient::Query parameters(Queue queue, const Query& query) const {
+    ApiClient::Query parameters(Queue queue, const Query& query,
+                                const std::string& fingerprint) const {
         ApiClient::Query out = about(queue);
         for (const TextParameter& parameter : text_parameters)
             if (query.*parameter.member) out[parameter.name] = *(query.*parameter.member);
@@ -237,6 +242,7 @@ private:
         if (query.blocking) out["blocking"] = "true";
         if (query.put_off) out["put_off"] = "true";
         if (!query.error_part.empty()) out["error"] = query.error_part;
+        if (!fingerprint.empty()) out["fingerprint"] = fingerprint;
         if (query.created_from) out["created_from"] = base::rfc3339(*query.created_from);
         if (query.created_before) out["created_before"] = base::rfc3339(*query.created_before);
         out["order"] = query.newest_first ? "newest" : "oldest";
@@ -244,9 +250,10 @@ private:
     }
 
     // The server searches for as long as it likes, and says how far it came; goes on from there.
-    FoundPage pages(Queue queue, const Query& query, Duration patience) const {
+    FoundPage pages(Queue queue, const Query& query, Duration patience,
+                    const std::string& fingerprint = {}) const {
         FoundPage out;
-        ApiClient::Query asked = parameters(queue, query);
+        ApiClient::Query asked = parameters(queue, query, fingerprint);
         const std::uint64_t from = query.newest_first ? query.before_seq : query.after_seq;
         if (from > 0) out.next_seq = from;
         const auto begun = std::chrono::steady_clock::now();

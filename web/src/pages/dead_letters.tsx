@@ -7,11 +7,15 @@ import { brief, count, plural, words_of } from "../base/words";
 import { term_text } from "../search/filter";
 import { bulk, verb_words } from "../ui/bulk_dialog";
 import { Action } from "../ui/button";
-import { command_line } from "../ui/command";
+import { Command, command_line } from "../ui/command";
 import { Age, Empty, Note, Panel, Problem, Tag } from "../ui/parts";
 import { use_load } from "../ui/use_load";
 
 const refresh_seconds = 10;
+
+function command(verb: string, group: DeadLetterGroup, queue: Queue): string {
+    return command_line(verb, ...(queue === "inbox" ? ["--queue", queue] : []), "--fingerprint", group.fingerprint, ...store_option());
+}
 
 function ask(verb: Verb, group: DeadLetterGroup, queue: Queue): void {
     bulk.value = {
@@ -20,6 +24,7 @@ function ask(verb: Verb, group: DeadLetterGroup, queue: Queue): void {
         store: store_param(),
         which: "died of this error",
         filter: { state: ["dead"], fingerprint: group.fingerprint },
+        command: command(verb, group, queue),
     };
 }
 
@@ -43,6 +48,7 @@ function Trend({ hours }: { hours: readonly number[] }) {
 }
 
 function Group({ group, queue }: { group: DeadLetterGroup; queue: Queue }) {
+    const list = (terms: string): string => href([queue === "inbox" ? "inbox" : "messages"], { ...store_param(), q: terms });
     const story = (extra: Record<string, string> = {}): string =>
         href(["message", group.sample_id], { ...store_param(), ...(queue === "inbox" ? { queue } : {}), ...extra });
     return (
@@ -57,7 +63,7 @@ function Group({ group, queue }: { group: DeadLetterGroup; queue: Queue }) {
                 <p class="row small">
                     {group.dead_reason && <Tag tone="dead">{words_of(group.dead_reason)}</Tag>}
                     {group.topics.slice(0, 5).map(({ topic, count: of }) => (
-                        <a key={topic} class="chip" href={href([queue === "inbox" ? "inbox" : "messages"], { ...store_param(), q: `state:dead ${term_text("topic", topic)}` })}>
+                        <a key={topic} class="chip" href={list(`${term_text("fingerprint", group.fingerprint)} ${term_text("topic", topic)}`)}>
                             {topic} <span class="muted">&nbsp;{count(of)}</span>
                         </a>
                     ))}
@@ -66,6 +72,14 @@ function Group({ group, queue }: { group: DeadLetterGroup; queue: Queue }) {
                 <p class="small muted">
                     First created <Age at={group.first_created_at} />, last <Age at={group.last_created_at} />
                 </p>
+                <details class="commands">
+                    <summary>Copy as command</summary>
+                    <div class="stack">
+                        {["redrive", "discard", "list"].map((verb) => (
+                            <Command key={verb} text={command(verb, group, queue)} />
+                        ))}
+                    </div>
+                </details>
             </div>
             <div class="group-actions">
                 <Action why_not={why_not("operate")} onRun={() => ask("redrive", group, queue)}>
@@ -76,6 +90,9 @@ function Group({ group, queue }: { group: DeadLetterGroup; queue: Queue }) {
                 </Action>
                 <a class="button row-link" href={story()}>
                     Look at one
+                </a>
+                <a class="button" href={list(term_text("fingerprint", group.fingerprint))}>
+                    List them
                 </a>
                 {queue === "outbox" && (
                     <a class="button" href={story({ edit: "1" })}>

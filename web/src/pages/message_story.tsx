@@ -78,6 +78,7 @@ function Facts({ message, destination }: { message: Message; destination: string
                 ["Priority", message.priority === 0 ? "" : String(message.priority)],
                 ["Failed attempts", `${message.retry_count}${message.max_attempts ? ` of ${message.max_attempts}` : ""}`],
                 ["Lost leases", message.lost_count > 0 ? String(message.lost_count) : ""],
+                ["Fingerprint", message.fingerprint && <SearchLink field="fingerprint" value={message.fingerprint} />],
                 ["Due", time(message.due_time)],
                 ["Expires", time(message.expires_at)],
                 ["Payload", `${bytes(message.payload_bytes)}${message.content_type ? `, ${message.content_type}` : ""}`],

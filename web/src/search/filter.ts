@@ -9,6 +9,8 @@ interface Field {
     readonly help: string;
     // The option of `postroom redrive` and `discard` that means the same.
     readonly option?: string;
+    // Only dead messages have it.
+    readonly dead_only?: boolean;
     readonly inbox_only?: boolean;
     // Lists can be limited by it, changes cannot.
     readonly list_only?: boolean;
@@ -19,6 +21,7 @@ export const fields: readonly Field[] = [
     { name: "topic", help: "exactly this topic", option: "--topic" },
     { name: "message_id", help: "what the receiver sees" },
     { name: "error", help: "the last error has this in it", option: "--error" },
+    { name: "fingerprint", help: "died of this error: a group of dead letters", option: "--fingerprint", dead_only: true },
     { name: "tenant_id", help: "of this tenant", option: "--tenant-id" },
     { name: "correlation_id", help: "with this correlation id", option: "--correlation-id" },
     { name: "ordering_key", help: "of this ordering key", option: "--ordering-key" },
@@ -98,9 +101,11 @@ export function operation_filter(terms: Terms, now: number): Filter {
 }
 
 // Why no operation can have these terms as its filter.
-export function why_no_operation(terms: Terms): string | undefined {
+export function why_no_operation(verb: Action, terms: Terms): string | undefined {
     const field = fields.find((each) => each.list_only && terms.has(each.name));
-    return field && `A change cannot be limited by ${field.name}; select rows instead.`;
+    if (field) return `A change cannot be limited by ${field.name}; select rows instead.`;
+    const of_dead = fields.find((each) => each.dead_only && terms.has(each.name));
+    return of_dead && usual_state[verb] !== "dead" ? `Only dead messages have a ${of_dead.name}, and they are not waiting for an attempt.` : undefined;
 }
 
 // What a command is about when it is not told.
@@ -119,8 +124,8 @@ export function command_options(verb: Action, terms: Terms): readonly string[] |
     const words: string[] = [];
     for (const [field, value] of terms) {
         if (field === "state") continue;
-        const option = fields.find((each) => each.name === field)?.option;
-        if (option === undefined) return undefined;
+        const { option, dead_only } = fields.find((each) => each.name === field) ?? {};
+        if (option === undefined || (dead_only && usual_state[verb] !== "dead")) return undefined;
         words.push(option, value);
     }
     return [...(words.length === 0 ? ["--all"] : words), ...state];

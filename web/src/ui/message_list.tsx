@@ -76,12 +76,12 @@ function Actions({ queue, terms, chosen }: ActionsProps) {
             ...(ids.length > 0 ? { ids } : { filter: operation_filter(terms, server_now.value) }),
         };
     };
-    const reason = why_not("operate") ?? (chosen.size === 0 ? why_no_operation(terms) : undefined);
+    const reason = (verb: Verb) => why_not("operate") ?? (chosen.size === 0 ? why_no_operation(verb, terms) : undefined);
     return (
         <span class="row">
             <span class="muted small">{chosen.size > 0 ? `${plural(chosen.size, "message")} selected` : "All that match"}</span>
             {verbs.map((verb) => (
-                <Action key={verb} kind={verb === "discard" ? "danger" : ""} why_not={reason} onRun={() => ask(verb)}>
+                <Action key={verb} kind={verb === "discard" ? "danger" : ""} why_not={reason(verb)} onRun={() => ask(verb)}>
                     {verb_words[verb].title}…
                 </Action>
             ))}
