@@ -102,6 +102,7 @@ struct WorkerReport {
     Instant last_seen{};
     // How often it reports; one that is silent for much longer is gone. See is_silent().
     Duration interval = std::chrono::seconds{5};
+    Duration lease{};  // for how long it claims, and renews what it has claimed; zero: not known
     std::vector<std::string> topics{};  // that it has handlers for; `*`: any
     std::vector<CircuitReport> circuits{};
     std::uint64_t in_hand = 0;  // messages that it holds
@@ -126,6 +127,10 @@ struct FailedAttempt {
     std::string destination{};  // the topic itself where none was given
     Outcome outcome = Outcome::abandon;
     std::string error{};
+    // When the message was claimed for it, and how long the delivery took. nullopt: not known, as
+    // of a worker that claims and settles without a dispatcher.
+    std::optional<Instant> claimed_at{};
+    std::optional<Duration> took{};
 };
 
 // "ack", "abandon", "fail", "release".

@@ -70,8 +70,12 @@ enum class Outcome : std::uint8_t {
 struct Settlement {
     Lease lease{};
     Outcome outcome = Outcome::ack;
-    std::string error{};             // abandon, fail: kept as last_error
-    std::string destination{};       // abandon, fail: where it was to go, for the failed attempts
+    std::string error{};        // abandon, fail: kept as last_error
+    std::string destination{};  // abandon, fail: where it was to go, for the failed attempts
+    // abandon, fail: when it was claimed, by the database's clock, and how long the delivery took,
+    // for the failed attempts too. nullopt: nobody knows.
+    std::optional<Instant> claimed_at{};
+    std::optional<Duration> took{};
     Duration delay{};                // abandon, release
     std::uint32_t max_attempts = 0;  // abandon: where the message has none of its own; 0: no limit
     DeadReason reason = DeadReason::failed;  // fail

@@ -78,9 +78,13 @@ void explain_ready(Store& store, Explanation& out, const IsRouted& routed) {
     }
 }
 
-Reason why_in_progress(const Message& message, Instant now) {
-    const bool over = message.lease && message.lease->locked_until <= now;
-    return over ? Reason::worker_gone : Reason::delivering;
+void explain_in_progress(Store& store, Explanation& out) {
+    const std::optional<Lease>& lease = out.message.lease;
+    const bool over = lease && lease->locked_until <= out.now;
+    out.reason = over ? Reason::worker_gone : Reason::delivering;
+    if (!lease || over) return;
+    for (WorkerReport& worker : workers_of(store, out.message.queue))
+        if (worker.owner == lease->owner) out.holder = std::move(worker);
 }
 
 std::string because(std::string_view error) {
@@ -150,8 +154,15 @@ std::string sentence_of_lease(const Explanation& e) {
         return fmt::format(
             "its worker is gone: the lease ran out {} ago, the next claim takes it over",
             format_duration(-left));
-    return fmt::format("being delivered by {}, whose lease runs for another {}",
-                       e.message.lease->owner.to_string(), format_duration(left));
+    const std::string owner = e.message.lease->owner.to_string();
+    const std::optional<Instant> since = leased_at(e);
+    return fmt::format(
+        "being delivered by {}{}, whose lease {}runs for another {}", owner,
+        e.holder ? fmt::format(" on {} (process {})", e.holder->host, e.holder->pid) : "",
+        since ? fmt::format("was taken or renewed {} ago and ",
+                            format_duration(std::max(Duration::zero(), Duration(e.now - *since))))
+              : "",
+        format_duration(left));
 }
 
 std::string sentence_of_end(const Explanation& e) {
@@ -170,7 +181,7 @@ Explanation explain(Store& store, const Message& message, const IsRouted& routed
             explain_ready(store, out, routed);
             break;
         case State::in_progress:
-            out.reason = why_in_progress(message, out.now);
+            explain_in_progress(store, out);
             break;
         case State::done:
             out.reason = was_discarded(message) ? Reason::discarded : Reason::delivered;
@@ -183,6 +194,11 @@ Explanation explain(Store& store, const Message& message, const IsRouted& routed
             break;
     }
     return out;
+}
+
+std::optional<Instant> leased_at(const Explanation& e) {
+    if (!e.holder || !e.message.lease || e.holder->lease == Duration::zero()) return std::nullopt;
+    return e.message.lease->locked_until - e.holder->lease;
 }
 
 std::string_view reason_word(Reason reason) {

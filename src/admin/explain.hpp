@@ -37,7 +37,12 @@ struct Explanation {
     std::optional<Message> ahead{};          // Reason::behind_*
     std::optional<CircuitReport> circuit{};  // Reason::destination_down
     bool nobody_at_work = false;             // no dispatcher says that it works on the queue
+    std::optional<WorkerReport> holder{};    // Reason::delivering: who has it, if it has reported
 };
+
+// When the message was claimed, or its lease last renewed; nullopt: nobody holds it, or its holder
+// does not tell how long its leases are.
+std::optional<Instant> leased_at(const Explanation& explanation);
 
 // Whether the caller's configuration has a place for messages of this topic. Empty: it has.
 using IsRouted = std::function<bool(const Message&)>;

@@ -78,14 +78,7 @@ JsonObject message_object(const Message& message, bool paused, Payload payload) 
 
 std::string attempts_view(const std::vector<FailedAttempt>& attempts) {
     JsonArray out;
-    for (const FailedAttempt& attempt : attempts)
-        out.add_json(JsonObject()
-                         .add("at", attempt.at)
-                         .add("worker", attempt.worker.to_string())
-                         .add_text("destination", attempt.destination)
-                         .add("outcome", to_string(attempt.outcome))
-                         .add_text("error", attempt.error)
-                         .text());
+    for (const FailedAttempt& attempt : attempts) out.add_json(json_of(attempt));
     return out.text();
 }
 
@@ -121,6 +114,18 @@ std::string paused_view(const std::vector<PausedTopic>& paused) {
 
 std::string json_of(const Message& message, Payload payload) {
     return message_object(message, false, payload).text();
+}
+
+std::string json_of(const FailedAttempt& attempt) {
+    JsonObject out;
+    out.add("at", attempt.at)
+        .add("worker", attempt.worker.to_string())
+        .add_text("destination", attempt.destination)
+        .add("outcome", to_string(attempt.outcome))
+        .add_text("error", attempt.error)
+        .add("claimed_at", attempt.claimed_at);
+    if (attempt.took) out.add("took_seconds", std::chrono::duration<double>(*attempt.took).count());
+    return out.text();
 }
 
 std::string json_of(const MessageDetail& detail, Payload payload) {

@@ -19,6 +19,7 @@ enum class Payload : bool { hidden, shown };
 std::string json_of(const Message& message, Payload payload = Payload::hidden);
 // With its failed attempts.
 std::string json_of(const MessageDetail& detail, Payload payload = Payload::hidden);
+std::string json_of(const FailedAttempt& attempt);
 std::string json_of(const ListedMessage& listed);
 std::string json_of(const MessagePage& page);  // an array of its messages
 std::string json_of(const QueueStatus& status);

@@ -90,6 +90,11 @@ Outgoing DispatchState::outgoing(Message& message, Settlement settlement, Instan
     Outgoing out{.settlement = std::move(settlement), .took = ended - started, .ended = ended};
     // With a key it must be safe: a redelivery would come after later messages of the key.
     out.settlement.relaxed = message.ordering_key.empty();
+    if (is_failed_attempt(out.settlement.outcome, out.settlement.reason)) {
+        // A message's own lease stays as it was claimed, also when it is renewed.
+        out.settlement.claimed_at = out.settlement.lease.locked_until - options.lease;
+        out.settlement.took = out.took;
+    }
     message.payload.clear();
     keep_trace_headers(message.headers);
     out.message = std::make_unique<const Message>(std::move(message));

@@ -26,6 +26,7 @@ WorkerReport WorkerReporter::next_report(Instant now, Duration idle_interval) {
                         .version = identity_.version,
                         .started = started_,
                         .last_seen = now,
+                        .lease = setup_.options.lease,
                         .topics = setup_.routes.topics(),
                         .repeats = controls_->repeats()};
     Effects effects(notifier_);

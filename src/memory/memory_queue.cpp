@@ -60,7 +60,9 @@ void MemoryRow::note_attempt(const Settlement& settlement, Instant now) {
          .worker = settlement.lease.owner,
          .destination = settlement.destination,
          .outcome = settlement.outcome,
-         .error = std::string(base::truncate_utf8(settlement.error, attempt_error_chars_max))});
+         .error = std::string(base::truncate_utf8(settlement.error, attempt_error_chars_max)),
+         .claimed_at = settlement.claimed_at,
+         .took = settlement.took});
 }
 
 void MemoryRow::revive(Instant available_at) {

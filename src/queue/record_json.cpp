@@ -44,6 +44,12 @@ Instant at_offset(const Fields& fields, const std::string& name, Instant from) {
            std::clamp(Duration(number_of<std::int64_t>(fields, name)), -offset_max, offset_max);
 }
 
+std::optional<Duration> span_of(const Fields& fields, const std::string& name) {
+    if (!fields.contains(name)) return std::nullopt;
+    return std::clamp(Duration(number_of<std::int64_t>(fields, name)), Duration::zero(),
+                      offset_max);
+}
+
 std::string rate(double per_second) { return fmt::format("{:.3f}", per_second); }
 
 // A set, as an object whose names are its members.
@@ -90,6 +96,7 @@ std::string to_json(const WorkerReport& worker) {
         .add("version", worker.version)
         .add("started", offset(worker.started, worker.last_seen))
         .add("interval", std::int64_t{worker.interval.count()})
+        .add("lease", std::int64_t{worker.lease.count()})
         .add_json("topics", set_json(worker.topics))
         .add_json("circuits", circuits_json(worker))
         .add("in_hand", worker.in_hand)
@@ -107,6 +114,7 @@ void read_json(WorkerReport& worker, std::string_view json) {
     worker.started = at_offset(fields, "started", worker.last_seen);
     worker.interval = std::clamp(Duration(number_of(fields, "interval", worker.interval.count())),
                                  Duration::zero(), interval_max);
+    worker.lease = span_of(fields, "lease").value_or(worker.lease);
     worker.topics = members_of(text_of(fields, "topics"));
     for (const auto& [destination, circuit] : fields_of(text_of(fields, "circuits"))) {
         const Fields told = fields_of(circuit);
@@ -129,12 +137,14 @@ void read_json(WorkerReport& worker, std::string_view json) {
 }
 
 std::string to_json(const FailedAttempt& attempt) {
-    return JsonObject()
-        .add("worker", attempt.worker.to_string())
+    JsonObject out;
+    out.add("worker", attempt.worker.to_string())
         .add_text("destination", attempt.destination)
         .add("outcome", to_string(attempt.outcome))
-        .add("error", base::truncate_utf8(attempt.error, attempt_error_chars_max))
-        .text();
+        .add("error", base::truncate_utf8(attempt.error, attempt_error_chars_max));
+    if (attempt.claimed_at) out.add("claimed_at", offset(*attempt.claimed_at, Instant{}));
+    if (attempt.took) out.add("took", std::int64_t{attempt.took->count()});
+    return out.text();
 }
 
 std::vector<FailedAttempt> attempts_from_json(std::string_view json) {
@@ -149,7 +159,10 @@ std::vector<FailedAttempt> attempts_from_json(std::string_view json) {
                        .worker = OwnerToken(worker),
                        .destination = text_of(*fields, "destination"),
                        .outcome = fatal ? Outcome::fail : Outcome::abandon,
-                       .error = text_of(*fields, "error")});
+                       .error = text_of(*fields, "error"),
+                       .took = span_of(*fields, "took")});
+        if (fields->contains("claimed_at"))
+            out.back().claimed_at = at_offset(*fields, "claimed_at", Instant{});
     }
     return out;
 }

@@ -17,8 +17,8 @@ std::string to_json(const WorkerReport& worker);
 // its last_seen.
 void read_json(WorkerReport& worker, std::string_view json);
 
-// One attempt without its time, which the database puts in as "at", in microseconds since 1970. Its
-// error is cut to attempt_error_chars_max.
+// One attempt without its time, which the database puts in as "at", in microseconds since 1970, as
+// "claimed_at" is. Its error is cut to attempt_error_chars_max.
 std::string to_json(const FailedAttempt& attempt);
 // An array of them. Elements that are no objects are left out.
 std::vector<FailedAttempt> attempts_from_json(std::string_view json);

@@ -18,7 +18,9 @@ std::string attempt_of(const Settlement& s) {
                                  .worker = s.lease.owner,
                                  .destination = s.destination,
                                  .outcome = s.outcome,
-                                 .error = s.error});
+                                 .error = s.error,
+                                 .claimed_at = s.claimed_at,
+                                 .took = s.took});
 }
 
 void set_single(Params& params, const Settlement& s, std::string_view attempt) {

@@ -19,6 +19,8 @@ Settlement failure(const Message& message, Outcome outcome, const std::string& e
             .outcome = outcome,
             .error = error,
             .destination = "http://orders.internal",
+            .claimed_at = Instant{} + 17h,
+            .took = 1234567us,
             .delay = 1ms};
 }
 
@@ -39,6 +41,8 @@ TEST_P(RecordsLaw, EachFailedAttemptIsKeptWithWorkerDestinationAndError) {
     for (const FailedAttempt& attempt : kept) {
         EXPECT_EQ(attempt.worker, me);
         EXPECT_EQ(attempt.destination, "http://orders.internal");
+        EXPECT_EQ(attempt.claimed_at, Instant{} + 17h);
+        EXPECT_EQ(attempt.took, Duration(1234567us));
         // A database may count in milliseconds.
         EXPECT_THAT(attempt.at, AllOf(Ge(before - 1ms), Le(after + 1ms)));
     }
@@ -194,6 +198,7 @@ WorkerReport report_of(const OwnerToken& owner, Queue queue, Instant at) {
             .version = "1.2.3",
             .started = at - 1h,
             .last_seen = at,
+            .lease = 30s,
             .topics = {"*", "order.placed"},
             .circuits = {{.destination = "http://orders.internal",
                           .error = "connection \"refused\"",

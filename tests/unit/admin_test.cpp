@@ -465,6 +465,30 @@ TEST_F(AdminWorkersTest, ExplainNamesTheDestinationThatIsDown) {
     EXPECT_THAT(admin::sentence_of(explain(held)), HasSubstr("nobody is at work")) << "gone silent";
 }
 
+TEST_F(AdminWorkersTest, ExplainTellsWhoDeliversAMessageSinceWhenAndUntilWhen) {
+    const WorkItemId id = put("a");
+    WorkerReport told = report("elsewhere", "refused");
+    const std::vector<Message> claimed =
+        memory.claim(Queue::outbox, {.owner = told.owner, .lease = 30s});
+    const Instant claimed_at = clock.now();
+    clock.advance(4s);
+    EXPECT_EQ(admin::leased_at(explain(id)), std::nullopt) << "of an older version";
+    told.lease = 30s;
+    told.last_seen = clock.now();
+    memory.report_worker(told);
+    EXPECT_EQ(admin::leased_at(explain(id)), claimed_at);
+    EXPECT_EQ(admin::sentence_of(explain(id)),
+              "being delivered by " + told.owner.to_string() +
+                  " on mail-1 (process 7), whose lease was taken or renewed 4s ago and runs for "
+                  "another 26s");
+    const std::array leases{*claimed.at(0).lease};
+    EXPECT_TRUE(memory.extend(Queue::outbox, leases, 30s).at(0));
+    EXPECT_EQ(admin::leased_at(explain(id)), clock.now()) << "renewed";
+    memory.forget_worker(told.owner, Queue::outbox);
+    EXPECT_EQ(admin::sentence_of(explain(id)), "being delivered by " + told.owner.to_string() +
+                                                   ", whose lease runs for another 30s");
+}
+
 TEST_F(AdminWorkersTest, StatusAndHealthNameEachDestinationOnce) {
     report("crm", "refused");
     WorkerReport later = report("crm", "timed out");
@@ -505,12 +529,16 @@ TEST_F(AdminTest, ATopicInACommandIsQuotedForTheShell) {
 
 TEST_F(AdminTest, ADetailHasTheFailedAttempts) {
     const WorkItemId id = put("a");
-    settle(claim(), {.outcome = Outcome::fail, .error = "HTTP 400", .destination = "http://a"});
+    settle(claim(), {.outcome = Outcome::fail,
+                     .error = "HTTP 400",
+                     .destination = "http://a",
+                     .claimed_at = clock.now(),
+                     .took = 1250ms});
     const admin::MessageDetail detail = admin::detail_of(store, get(id));
-    EXPECT_THAT(
-        admin::json_of(detail),
-        AllOf(HasSubstr(R"("died_at":)"), HasSubstr(R"("attempts":[{"at":)"),
-              HasSubstr(R"("destination":"http://a","outcome":"fail","error":"HTTP 400")")));
+    EXPECT_THAT(admin::json_of(detail),
+                AllOf(HasSubstr(R"("died_at":)"), HasSubstr(R"("attempts":[{"at":)"),
+                      HasSubstr(R"("destination":"http://a","outcome":"fail","error":"HTTP 400")"),
+                      HasSubstr(R"("claimed_at":)"), HasSubstr(R"("took_seconds":1.25})")));
     EXPECT_THAT(admin::sentence_of(explain(id)), HasSubstr("after 1 failed attempt"));
 }
 

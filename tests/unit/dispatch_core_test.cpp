@@ -92,6 +92,32 @@ TEST_F(DispatchCoreTest, TheLogTellsOfEachOutage) {
     }
 }
 
+// Goal: a failed attempt tells when it was claimed, by the database's clock, and how long it took,
+// without the time it waited for its turn. Method: its handler goes on past a renewal.
+TEST_F(DispatchCoreTest, AFailedAttemptTellsItsClaimAndItsDuration) {
+    core->routes().on("slow", [this](const Message&) {
+        clock.advance(12s);
+        clock_of_store.advance(12s);
+        core->keep_step(clock.now());
+        throw std::runtime_error("too slow");
+    });
+    const std::array<NewMessage, 1> message{
+        NewMessage{.topic = "slow", .payload = "p", .message_id = MessageId("m")}};
+    const WorkItemId id = memory.enqueue(nullptr, message).at(0).id;
+    const Instant claimed_at = memory.now();
+    core->nudge();
+    core->claim_step(clock.now());
+    clock.advance(1s);
+    clock_of_store.advance(1s);
+    core->run(core->take(clock.now()).value());
+    settle_all();
+    const std::vector<FailedAttempt> attempts = memory.attempts(Queue::outbox, id);
+    ASSERT_THAT(attempts, SizeIs(1));
+    EXPECT_EQ(attempts[0].claimed_at, claimed_at);
+    EXPECT_EQ(attempts[0].took, Duration(12s));
+    EXPECT_EQ(attempts[0].at, claimed_at + 13s);
+}
+
 TEST_F(DispatchCoreTest, WhetherAMessageIsThereIsAskedWithoutItsPayload) {
     std::vector<bool> payloads;
     store.before_find = [&](const Query& query) { payloads.push_back(query.payloads); };

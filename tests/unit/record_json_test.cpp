@@ -26,7 +26,9 @@ TEST(AttemptJson, ComesBackWithTheTimeOfTheDatabase) {
                               .worker = OwnerToken::generate(),
                               .destination = "http://a \"b\"",
                               .outcome = Outcome::fail,
-                              .error = std::string(attempt_error_chars_max + 1, 'e')};
+                              .error = std::string(attempt_error_chars_max + 1, 'e'),
+                              .claimed_at = Instant{} + 300us,
+                              .took = 1100us};
     std::string json = to_json(given);
     json.insert(1, R"("at": 1500, )");
     const std::vector<FailedAttempt> read = attempts_from_json("[" + json + ", 17]");
@@ -36,7 +38,16 @@ TEST(AttemptJson, ComesBackWithTheTimeOfTheDatabase) {
     EXPECT_EQ(read[0].destination, given.destination);
     EXPECT_EQ(read[0].outcome, Outcome::fail);
     EXPECT_EQ(read[0].error.size(), attempt_error_chars_max);
+    EXPECT_EQ(read[0].claimed_at, given.claimed_at);
+    EXPECT_EQ(read[0].took, given.took);
     EXPECT_THAT(attempts_from_json("nonsense"), IsEmpty());
+}
+
+TEST(AttemptJson, OfAnOlderVersionTellsNeitherClaimNorDuration) {
+    const std::vector<FailedAttempt> read = attempts_from_json(R"([{"at": 1500, "error": "e"}])");
+    ASSERT_THAT(read, SizeIs(1));
+    EXPECT_EQ(read[0].claimed_at, std::nullopt);
+    EXPECT_EQ(read[0].took, std::nullopt);
 }
 
 TEST(WorkerJson, WhatIsMissingOrOfAnotherFormStaysAsItIs) {

@@ -64,6 +64,32 @@ test("a search survives the way to text and back", async () => {
     assert.equal(why_no_operation("redrive", parse_terms("fingerprint:00 topic:a")), undefined);
 });
 
+test("a story tells each claim, how long an attempt took, and who holds the message since when", async () => {
+    const { time_line } = await load("pages/time_line.ts");
+    const message = { queue: "outbox", state: "in_progress", created_at: "2026-01-31T12:00:00Z", available_at: "2026-01-31T12:00:09Z", retry_count: 3, lease: { owner_token: "w-2", locked_until: "2026-01-31T12:00:40Z" } };
+    const attempts = [
+        { at: "2026-01-31T12:00:05Z", worker: "w-1", destination: "http://a", outcome: "abandon", error: "503", claimed_at: "2026-01-31T12:00:03.700Z", took_seconds: 1.2 },
+        { at: "2026-01-31T12:00:02Z", worker: "w-1", destination: "http://a", outcome: "abandon", error: "no route", claimed_at: "2026-01-31T12:00:02Z", took_seconds: 0 },
+        { at: "2026-01-31T12:00:01Z", worker: "w-0", destination: "http://a", outcome: "abandon", error: "of an older version" },
+    ];
+    const story = time_line({ message, attempts, headers: {}, now: "2026-01-31T12:00:12Z", holder: { host: "relay-2", pid: 7, leased_at: "2026-01-31T12:00:10Z" } });
+    assert.deepEqual(
+        story.map(({ title, note, after }) => [title, note, after]),
+        [
+            ["Enqueued", undefined, undefined],
+            ["Attempt 1 failed", "to http://a by w-0", "+1 s"],
+            ["Claimed again", "by w-1", "+1 s"],
+            ["Attempt 2 failed", "to http://a", "+0 s"],
+            ["Claimed again", "by w-1", "+1.7 s"],
+            ["Attempt 3 failed after 1.2 s", "to http://a", "+1.3 s"],
+            ["Claimed, or its lease renewed", undefined, "+5 s"],
+            ["Being delivered", "by w-2 on relay-2 (process 7)", "+2 s"],
+            ["Lease ends, unless it is renewed", undefined, "+28 s"],
+        ],
+    );
+    assert.equal(time_line({ message, attempts: [], headers: {}, now: "2026-01-31T12:00:12Z" })[1].note, "by w-2", "a worker that does not report");
+});
+
 test("words for a shell are quoted as it reads them", async () => {
     const { command_line } = await load("ui/command.tsx");
     assert.equal(command_line("redrive", "--error", "it's; rm -rf", undefined), "postroom redrive --error 'it'\\''s; rm -rf'");

@@ -76,15 +76,16 @@ std::string attempts_view(Store& store, const Message& message) {
     StoreControls* const desk = controls_of(store);
     if (desk == nullptr) return out.text();
     const std::vector<FailedAttempt> attempts = desk->attempts(message.queue, message.id);
-    for (auto at = attempts.rbegin(); at != attempts.rend(); ++at)
-        out.add_json(JsonObject()
-                         .add("at", at->at)
-                         .add("worker", at->worker.to_string())
-                         .add_text("destination", at->destination)
-                         .add("outcome", at->outcome == Outcome::fail ? "fail" : "abandon")
-                         .add_text("error", at->error)
-                         .text());
+    for (auto at = attempts.rbegin(); at != attempts.rend(); ++at) out.add_json(json_of(*at));
     return out.text();
+}
+
+std::string holder_view(const Explanation& why) {
+    return JsonObject()
+        .add("host", why.holder->host)
+        .add("pid", why.holder->pid)
+        .add("leased_at", leased_at(why))
+        .text();
 }
 
 std::string allowed_view(const Message& message) {
@@ -190,19 +191,20 @@ Response get_message(const Context& context, const Request& request) {
         return context.options.routes.empty() || waiting.queue == Queue::inbox ||
                !context.destination_of(waiting.topic).empty();
     });
-    return json_response(JsonObject()
-                             .add("store", named.store->id())
-                             .add("now", why.now)
-                             .add_json("message", json_of(message))
-                             .add_json("headers", masked_headers(message.headers))
-                             .add_json("attempts", attempts_view(*named.store, message))
-                             .add_json("explanation", JsonObject()
-                                                          .add("reason", reason_word(why.reason))
-                                                          .add("sentence", sentence_of(why))
-                                                          .text())
-                             .add_text("destination", context.destination_of(message.topic))
-                             .add_json("may", allowed_view(message))
-                             .text());
+    JsonObject out;
+    out.add("store", named.store->id())
+        .add("now", why.now)
+        .add_json("message", json_of(message))
+        .add_json("headers", masked_headers(message.headers))
+        .add_json("attempts", attempts_view(*named.store, message))
+        .add_json("explanation", JsonObject()
+                                     .add("reason", reason_word(why.reason))
+                                     .add("sentence", sentence_of(why))
+                                     .text())
+        .add_text("destination", context.destination_of(message.topic))
+        .add_json("may", allowed_view(message));
+    if (why.holder) out.add_json("holder", holder_view(why));
+    return json_response(out.text());
 }
 
 Response reveal_payload(const Context& context, const Request& request) {

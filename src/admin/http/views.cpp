@@ -190,8 +190,8 @@ std::string worker_view(const Context& context, const std::string& store,
                 .add_text("last_error", circuit.error)
                 .text());
     const Dispatcher* const ours = context.options.dispatcher;
-    return JsonObject()
-        .add("store", store)
+    JsonObject out;
+    out.add("store", store)
         .add("owner_token", worker.owner.to_string())
         .add("host", worker.host)
         .add("pid", std::int64_t{worker.pid})
@@ -204,8 +204,9 @@ std::string worker_view(const Context& context, const std::string& store,
         .add("in_hand", worker.in_hand)
         .add("delivered_per_second", worker.delivered_per_second)
         .add("failed_per_second", worker.failed_per_second)
-        .add_json("circuits", circuits.text())
-        .text();
+        .add_json("circuits", circuits.text());
+    if (worker.lease > Duration::zero()) out.add("lease_seconds", seconds(worker.lease));
+    return out.text();
 }
 
 std::string topics_view(const Context& context, const std::optional<std::string>& store,

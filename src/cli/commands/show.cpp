@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "admin/json_view.hpp"
+#include "base/duration_text.hpp"
 #include "base/json_fields.hpp"
 #include "base/rfc3339.hpp"
 #include "cli/commands/commands.hpp"
@@ -18,6 +19,9 @@ std::string attempts_text(const std::vector<FailedAttempt>& attempts, const Layo
     std::string text;
     for (const FailedAttempt& attempt : attempts) {
         Table table({"FAILED AT", base::rfc3339_milliseconds(attempt.at).c_str()});
+        if (attempt.claimed_at)
+            table.add({"claimed at", base::rfc3339_milliseconds(*attempt.claimed_at)});
+        if (attempt.took) table.add({"took", base::format_duration(*attempt.took)});
         table.add({"worker", attempt.worker.to_string()});
         if (!attempt.destination.empty()) table.add({"destination", attempt.destination});
         table.add({"outcome", std::string(to_string(attempt.outcome))});

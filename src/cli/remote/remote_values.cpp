@@ -19,6 +19,10 @@ std::optional<std::uint32_t> small_number(const JsonValues& json, std::string_vi
     return static_cast<std::uint32_t>(json.number(name));
 }
 
+Duration seconds_from(const std::string& text) {
+    return std::chrono::round<Duration>(std::chrono::duration<double>(std::atof(text.c_str())));
+}
+
 CircuitReport circuit_from(const JsonValues& json) {
     return {.destination = json.text("destination"),
             .error = json.text("last_error"),
@@ -130,6 +134,7 @@ WorkerReport worker_from(const JsonValues& json) {
         .version = json.text("version"),
         .started = json.time("started_at").value_or(Instant{}),
         .last_seen = json.time("last_seen").value_or(Instant{}),
+        .lease = seconds_from(json.text("lease_seconds")),
         .topics = base::json_strings(json.json("topics")),
         .in_hand = json.number("in_hand"),
         .delivered_per_second = std::atof(json.text("delivered_per_second").c_str()),
@@ -140,11 +145,15 @@ WorkerReport worker_from(const JsonValues& json) {
 }
 
 FailedAttempt attempt_from(const JsonValues& json) {
+    std::optional<Duration> took;
+    if (json.has("took_seconds")) took = seconds_from(json.text("took_seconds"));
     return {.at = json.time("at").value_or(Instant{}),
             .worker = owner_from(json.text("worker")),
             .destination = json.text("destination"),
             .outcome = json.text("outcome") == "fail" ? Outcome::fail : Outcome::abandon,
-            .error = json.text("error")};
+            .error = json.text("error"),
+            .claimed_at = json.time("claimed_at"),
+            .took = took};
 }
 
 AuditEntry audit_entry_from(const JsonValues& json) {

@@ -1,5 +1,5 @@
 // The story of a message, event by event.
-import type { MessageDetail } from "../api/schema";
+import type { Attempt, MessageDetail } from "../api/schema";
 import { span } from "../base/words";
 import type { Tone } from "../ui/parts";
 
@@ -43,16 +43,23 @@ function beginnings({ message, headers }: MessageDetail): Happening[] {
     return found;
 }
 
-function attempts({ attempts: kept, message }: MessageDetail): Happening[] {
-    const oldest_first = [...kept].reverse();
-    const before = Math.max(0, message.retry_count - kept.length);
-    return oldest_first.map((attempt, i) => ({
+// An attempt of which no more is known than that it failed is one event; others begin with their claim.
+function told(attempt: Attempt, number: number): Happening[] {
+    const { claimed_at, took_seconds = 0 } = attempt;
+    const failure: Happening = {
         at: attempt.at,
         tone: "retrying",
-        title: `Attempt ${before + i + 1} failed${attempt.outcome === "fail" ? " for good" : ""}`,
-        note: by(attempt.worker, attempt.destination),
+        title: `Attempt ${number} failed${attempt.outcome === "fail" ? " for good" : ""}${took_seconds > 0 ? ` after ${span(took_seconds)}` : ""}`,
+        note: by(claimed_at ? undefined : attempt.worker, attempt.destination),
         ...(attempt.error ? { error: attempt.error } : {}),
-    }));
+    };
+    if (!claimed_at) return [failure];
+    return [{ at: claimed_at, tone: "in_progress", title: number > 1 ? "Claimed again" : "Claimed", note: by(attempt.worker, undefined) }, failure];
+}
+
+function attempts({ attempts: kept, message }: MessageDetail): Happening[] {
+    const before = Math.max(0, message.retry_count - kept.length);
+    return [...kept].reverse().flatMap((attempt, i) => told(attempt, before + i + 1));
 }
 
 function ending({ message }: MessageDetail): Happening[] {
@@ -64,10 +71,11 @@ function ending({ message }: MessageDetail): Happening[] {
     return [{ at: message.processed_at, tone: "done", title: message.queue === "inbox" ? "Handled" : "Delivered", note }];
 }
 
-function ahead({ message, now }: MessageDetail): Happening[] {
+function ahead({ message, holder, now }: MessageDetail): Happening[] {
     if (message.lease)
         return [
-            { at: now, tone: "in_progress", title: "Being delivered", note: by(message.lease.owner_token, undefined) },
+            ...(holder?.leased_at ? [{ at: holder.leased_at, tone: "in_progress", title: "Claimed, or its lease renewed" } as const] : []),
+            { at: now, tone: "in_progress", title: "Being delivered", note: [by(message.lease.owner_token, undefined), holder && `on ${holder.host} (process ${holder.pid})`].filter(Boolean).join(" ") },
             { at: message.lease.locked_until, tone: "in_progress", title: "Lease ends, unless it is renewed", is_ahead: true },
         ];
     if (message.state !== "ready" || Date.parse(message.available_at) <= Date.parse(now)) return [];
