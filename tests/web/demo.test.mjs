@@ -34,8 +34,8 @@ async function watch_demo(act) {
     const [, url] = await line(/Watch it on the dashboard: (\S+)/);
     const { page, faults, close } = await open_tab(browser, `${url}/`);
     await settled(page, "Overview");
-    await page.getByText("shipping is down").waitFor({ timeout: 120_000 });
-    await page.getByText("shipping is down").waitFor({ state: "detached", timeout: 120_000 });
+    await page.getByText("shipping has been down").waitFor({ timeout: 120_000 });
+    await page.getByText("shipping has been down").waitFor({ state: "detached", timeout: 120_000 });
     await line(/Ctrl-C ends the demo/);
     await act(page);
     assert.deepEqual(faults, []);

@@ -42,7 +42,7 @@ for (const engine of engines)
                 await picture.getByText("billing", { exact: true }).waitFor();
                 await world.billing.go_down();
                 await world.enqueue([{ topic: "invoice.created", payload: { n: 2 } }]);
-                await page.getByText("billing is down").waitFor();
+                await page.getByText("billing has been down").waitFor();
                 await picture.getByText("1 waiting").waitFor();
                 // A straight line has no height, and counts as hidden.
                 await page.locator(".flow-links .broken").waitFor({ state: "attached" });
@@ -289,7 +289,7 @@ for (const engine of engines)
                 await row("bank 2 1").waitFor();
                 await row("shop 1 0").waitFor();
                 assert.equal(await row("third").count(), 0, "from there nothing came again");
-                await page.getByText("as 2 processes counted since the start").waitFor();
+                await page.getByText("counted by 2 processes since the start").waitFor();
                 await expect_accessible(page, "Inbox, with sources");
                 await row("bank").getByRole("link").click();
                 await page.waitForFunction(() => document.querySelectorAll("[aria-label=Messages] tbody tr").length === 1);

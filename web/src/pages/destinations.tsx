@@ -62,7 +62,7 @@ function Place({ destination, reload }: { destination: Destination; reload: () =
                     <p class="wrap">
                         {destination.since && (
                             <>
-                                For <Lasting since={destination.since} />
+                                Down for <Lasting since={destination.since} />
                                 {": "}
                             </>
                         )}

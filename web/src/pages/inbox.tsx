@@ -43,7 +43,7 @@ const columns: readonly Column<Source>[] = [
 function BySource({ repeats }: { repeats: Repeats }) {
     if (repeats.sources.length === 0) return null;
     return (
-        <Panel flush title="What came again, by source" aside={<span class="muted">as {plural(repeats.processes, "process", "processes")} counted since the start</span>}>
+        <Panel flush title="Received again, by source" aside={<span class="muted">counted by {plural(repeats.processes, "process", "processes")} since the start</span>}>
             <Table label="Sources" columns={columns} rows={repeats.sources} row_key={({ store, source }) => `${store} ${source}`} />
         </Panel>
     );

@@ -30,7 +30,7 @@ function Down({ destination }: { destination: Destination }) {
     return (
         <Note tone="dead">
             <span class="wrap">
-                <strong>{destination.sink ?? destination.destination} is down</strong>
+                <strong>{destination.sink ?? destination.destination} {destination.since ? "has been" : "is"} down</strong>
                 {destination.since && (
                     <>
                         {" for "}
@@ -144,7 +144,7 @@ function Figures({ known }: { known: Overview }) {
             />
             <Figure name="Retrying" value={brief(retrying)} tone={retrying > 0 ? "retrying" : undefined} hint="of those waiting" to={href(["messages"], { q: "put_off:yes" })} />
             <Figure name="Dead" value={brief(dead)} tone={dead > 0 ? "dead" : undefined} hint={dead > 0 ? "see why" : "none"} to={href(["dead"])} />
-            <Figure name="Oldest waits" value={age === undefined ? "–" : span(age)} hint={age === undefined ? "nothing waits" : "since its creation"} />
+            <Figure name="Oldest waiting" value={age === undefined ? "–" : span(age)} hint={age === undefined ? "nothing waits" : "since its creation"} />
             <Figure name="Drained in" value={drain.value} hint={drain.hint} />
             {known.stores.length > 0 && <EndToEndFigure known={known} />}
             <Figure name="Duplicates" value={brief(total(known, (queue) => queue.totals.duplicates ?? 0))} hint="dropped" to={href(["inbox"])} />
@@ -167,9 +167,9 @@ function Charts() {
     const times = points.map((point) => Date.parse(point.at) / 1000);
     return (
         <div class="columns">
-            <Panel title="In and out, a second">
+            <Panel title="In and out per second">
                 <Chart
-                    label="Messages a second"
+                    label="Messages per second"
                     times={times}
                     format={rate}
                     lines={[

@@ -51,7 +51,7 @@ const columns: readonly Column<Worker>[] = [
     { name: "Store", kind: "fixed", cell: (worker) => worker.store },
     { name: "Queue", kind: "fixed", cell: (worker) => worker.queue },
     { name: "Version", kind: "fixed", cell: (worker) => worker.version },
-    { name: "Runs for", kind: "fixed", cell: (worker) => span(Math.max(0, Math.floor((server_now.value - Date.parse(worker.started_at)) / 1000))) },
+    { name: "Up for", kind: "fixed", cell: (worker) => span(Math.max(0, Math.floor((server_now.value - Date.parse(worker.started_at)) / 1000))) },
     {
         name: "Last seen",
         kind: "fixed",
