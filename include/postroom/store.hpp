@@ -273,6 +273,12 @@ public:
     virtual std::optional<EnqueueResult> find_key(TxContext* tx, const std::string& tenant_id,
                                                   const std::string& idempotency_key);
 
+    // The rows of messages with this message id to which a key leads, whatever their tenant or
+    // source. Outbox: those whose message id is their idempotency key, as it is when the caller
+    // gave the one and not the other, for as long as keys are kept. Inbox: all that have content in
+    // the queue. By itself a store knows none.
+    virtual std::vector<WorkItemId> find_keyed(Queue queue, const std::string& message_id);
+
     // Outbox: the statement that enqueue() would run for `message`, for use with any driver.
     virtual SqlStatement enqueue_statement(const NewMessage& message) = 0;
 

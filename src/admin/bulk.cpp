@@ -83,7 +83,8 @@ NamedMessages choose_named(Store& store, Queue queue, Change change,
                            std::span<const std::string> names) {
     NamedMessages chosen;
     for (const std::string& name : names) {
-        const NamedMessage found = find_message(store, queue, name);
+        // Whoever changes something wants to know for certain.
+        const NamedMessage found = find_message(store, queue, name, {.patience = Duration::max()});
         if (std::optional<Refusal> refusal = refusal_of(name, found, change))
             return {.refusal = std::move(refusal)};
         chosen.ids.push_back(found.message->id);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -40,27 +41,30 @@ std::vector<Message> find_where_its_time_says(Store& store, Queue queue, Query q
     return store.find(queue, query);
 }
 
-// An id that the caller gave is an idempotency key too.
-std::vector<Message> find_by_key(Store& store, const Query& query) {
-    const std::optional<EnqueueResult> known = store.find_key(nullptr, "", *query.message_id);
-    if (!known || known->message_id.str() != *query.message_id) return {};
-    return store.find(Queue::outbox, {.ids = {known->id}, .payloads = query.payloads});
+// An id that the caller gave is an idempotency key too, and the inbox knows all of its messages by
+// their keys. Without content in the queue those have no number.
+std::vector<Message> find_by_key(Store& store, Queue queue, const Query& query) {
+    std::vector<Message> found;
+    const std::vector<WorkItemId> keyed = store.find_keyed(queue, *query.message_id);
+    if (!keyed.empty())
+        found = store.find(queue, {.ids = keyed, .limit = query.limit, .payloads = query.payloads});
+    std::erase_if(found, [&](const Message& m) { return m.message_id.str() != *query.message_id; });
+    if (queue == Queue::outbox) return found;
+    Query unnumbered = query;
+    unnumbered.before_seq = 1;
+    std::vector<Message> past = store.find(queue, unnumbered);
+    std::move(past.begin(), past.end(), std::back_inserter(found));
+    return found;
 }
 
 // Mostly people ask for what has just been written: that is soon found.
-std::vector<Message> find_from_the_newest(Store& store, Queue queue, Query query) {
+FoundPage find_by_message_id(Store& store, Queue queue, Query query, Duration patience) {
+    std::vector<Message> found;
+    if (queue == Queue::outbox) found = find_where_its_time_says(store, queue, query);
+    if (found.empty()) found = find_by_key(store, queue, query);
+    if (!found.empty()) return {.messages = std::move(found)};
     query.newest_first = true;
-    FoundPage newest = store.find_within(queue, query, page_patience);
-    if (!newest.messages.empty() || !newest.next_seq) return std::move(newest.messages);
-    query.before_seq = *newest.next_seq;
-    return store.find(queue, query);
-}
-
-std::vector<Message> find_by_message_id(Store& store, Queue queue, const Query& query) {
-    if (queue == Queue::inbox) return store.find(queue, query);
-    std::vector<Message> found = find_where_its_time_says(store, queue, query);
-    if (found.empty()) found = find_by_key(store, query);
-    return found.empty() ? find_from_the_newest(store, queue, query) : found;
+    return store.find_within(queue, query, patience);
 }
 
 // Of messages in the order of their numbers only those that can be of that time.
@@ -120,21 +124,24 @@ MessageDetail detail_of(Store& store, Message message) {
     return out;
 }
 
-NamedMessage find_message(Store& store, Queue queue, const std::string& id, bool payload) {
-    std::vector<Message> found;
+NamedMessage find_message(Store& store, Queue queue, const std::string& id,
+                          const NameSearch& search) {
+    FoundPage page;
     if (const std::optional<std::uint64_t> seq = seq_of(id)) {
-        found = store.find(
-            queue,
-            {.after_seq = *seq - 1, .before_seq = *seq + 1, .limit = 1, .payloads = payload});
+        page.messages = store.find(queue, {.after_seq = *seq - 1,
+                                           .before_seq = *seq + 1,
+                                           .limit = 1,
+                                           .payloads = search.payload});
     }
     if (const std::optional<WorkItemId> row = WorkItemId::parse(id))
-        found = store.find(queue, {.ids = {*row}, .limit = 2, .payloads = payload});
-    if (found.empty())
-        found =
-            find_by_message_id(store, queue, {.message_id = id, .limit = 2, .payloads = payload});
-    if (found.size() > 1) return {.several = true};
-    if (found.empty()) return {};
-    return {.message = std::move(found.front())};
+        page.messages = store.find(queue, {.ids = {*row}, .limit = 2, .payloads = search.payload});
+    if (page.messages.empty())
+        page = find_by_message_id(store, queue,
+                                  {.message_id = id, .limit = 2, .payloads = search.payload},
+                                  search.patience);
+    if (page.messages.size() > 1) return {.several = true};
+    if (page.messages.empty()) return {.searched_to = page.next_seq};
+    return {.message = std::move(page.messages.front())};
 }
 
 }  // namespace postroom::admin

@@ -55,6 +55,13 @@ MessagePage page_of(Store& store, Queue queue, std::uint32_t limit, FoundPage fo
 struct NamedMessage {
     std::optional<Message> message{};
     bool several = false;
+    // There was no time to look at all: below this number it may still be.
+    std::optional<std::uint64_t> searched_to{};
+};
+
+struct NameSearch {
+    bool payload = false;
+    Duration patience = page_patience;  // Duration::max(): to the end
 };
 
 // A message with its failed deliveries, oldest first.
@@ -69,7 +76,11 @@ MessageDetail detail_of(Store& store, Message message);
 // it is for what was just read and is typed by hand. A row without a number keeps its whole id.
 std::string short_id(const WorkItemId& id);
 
-// `id` is the id of a row, its short id, or a message id.
-NamedMessage find_message(Store& store, Queue queue, const std::string& id, bool payload = false);
+// `id` is the id of a row, its short id, or a message id. Most message ids are soon found: they
+// tell their time, or are keys. One that is neither (from a plain INSERT, or given together with
+// another idempotency key) is searched for from the newest message on, for as long as there is
+// patience.
+NamedMessage find_message(Store& store, Queue queue, const std::string& id,
+                          const NameSearch& search = {});
 
 }  // namespace postroom::admin

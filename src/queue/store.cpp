@@ -40,6 +40,10 @@ std::optional<EnqueueResult> Store::find_key(TxContext* /*tx*/, const std::strin
     return std::nullopt;
 }
 
+std::vector<WorkItemId> Store::find_keyed(Queue /*queue*/, const std::string& /*message_id*/) {
+    return {};
+}
+
 FoundPage Store::find_within(Queue queue, const Query& query, Duration /*patience*/) {
     FoundPage page{.messages = find(queue, query)};
     // Messages without a number cannot be paged behind.

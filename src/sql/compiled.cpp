@@ -106,7 +106,9 @@ CompiledDialect::CompiledDialect(const Dialect& dialect, const Names& names) {
     outbox_queue.attempts = c.reading(
         UnitText{.statements = {dialect.outbox_queue.attempts, dialect.outbox.done_attempts}},
         Queue::outbox);
+    outbox_queue.keyed = c.reading(dialect.outbox.keyed, Queue::outbox);
     inbox_queue = c.queue(dialect.inbox_queue, Queue::inbox);
+    inbox_queue.keyed = c.reading(dialect.inbox.keyed, Queue::inbox);
     insert = c.insert({dialect.outbox.insert, dialect.outbox.insert_many});
     insert_packed = c.unit(dialect.outbox.insert_packed, Queue::outbox);
     bare = c.insert(dialect.outbox.bare);

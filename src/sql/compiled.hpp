@@ -17,6 +17,7 @@ struct AckUnits {
 struct QueueUnits {
     Unit claim, held, retry, fail, extend, reap, redrive, retry_now, hold, purge, counts;
     Unit claimable_in, attempts;
+    Unit keyed{};
     AckUnits ack;
     SearchTexts find;  // texts with names put in; the store adds conditions
     std::vector<NumbersText> numbers;

@@ -204,6 +204,16 @@ struct OutboxTexts {
         "SELECT seq, nonce, message_id FROM {key} "
         "WHERE tenant_id = :tenant_id AND idempotency_key = :key AND seq <> 0";
 
+    // :message_id. Rows: seq, nonce of the messages that have it as their idempotency key too, in
+    // the order of tenants, from one of which to the next the primary key leads: it begins with the
+    // tenant, and another index is one more that every enqueue with a key would pay for.
+    std::string keyed =
+        "WITH RECURSIVE tenants (tenant_id) AS (SELECT MIN(k.tenant_id) FROM {key} k UNION ALL "
+        "SELECT (SELECT MIN(k.tenant_id) FROM {key} k WHERE k.tenant_id > t.tenant_id) "
+        "FROM tenants t WHERE t.tenant_id IS NOT NULL) "
+        "SELECT k.seq, k.nonce FROM tenants t JOIN {key} k ON k.tenant_id = t.tenant_id "
+        "AND k.idempotency_key = :message_id WHERE k.message_id = :message_id AND k.seq <> 0";
+
     // One message by the routine that is for other languages, which a role may call that has no
     // right but to write. Parameters as for enqueue. Rows: the work-item id, already_existed (NULL:
     // the routine does not tell). No statements: the engine has no such roles.
@@ -258,6 +268,10 @@ struct HealthCheckText {
 };
 
 struct InboxTexts {
+    // :message_id. Rows: seq, nonce of the messages that have it and content in the queue.
+    std::string keyed =
+        "SELECT seq, nonce FROM {key} WHERE message_id = :message_id AND seq IS NOT NULL";
+
     // :nonce, :source, :message_id, :topic, :payload, :hash, :content_type, :headers,
     // :ordering_key, :due_time, :expires_at, :priority, :max_attempts, :revive. See Store::receive.
     // Rows: seq (NULL: done before), nonce, previous state (NULL: unknown), hash_mismatch.

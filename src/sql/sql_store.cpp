@@ -205,6 +205,19 @@ Query SqlStore::next_bit(Queue queue, const Query& query, std::uint64_t rows) {
     return bit;
 }
 
+std::vector<WorkItemId> SqlStore::find_keyed(Queue queue, const std::string& message_id) {
+    std::vector<WorkItemId> found;
+    Batch batch;
+    batch.add(units_.of(queue).keyed).set("message_id", std::string_view(message_id));
+    runner_.run(
+        nullptr, batch, false, [&] { found.clear(); },
+        [&](std::size_t, const Row& row) {
+            found.emplace_back(static_cast<std::uint64_t>(row.integer(0)),
+                               static_cast<std::uint64_t>(row.integer(1)));
+        });
+    return found;
+}
+
 std::vector<Message> SqlStore::find_at_once(Queue queue, const Query& query) {
     const Search wanted(query, search_words(queue, query));
     std::vector<Message> found;

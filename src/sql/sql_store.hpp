@@ -42,6 +42,7 @@ public:
                 const BornLease* born) override;
     std::optional<EnqueueResult> find_key(TxContext* tx, const std::string& tenant_id,
                                           const std::string& idempotency_key) override;
+    std::vector<WorkItemId> find_keyed(Queue queue, const std::string& message_id) override;
     SqlStatement enqueue_statement(const NewMessage& message) override;
 
     std::vector<ReceiveResult> receive(TxContext* tx, std::span<const ReceivedMessage> messages,

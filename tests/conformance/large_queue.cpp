@@ -38,6 +38,7 @@ LargeQueue::LargeQueue(SqlSandbox& sandbox, std::uint64_t pending)
         fill_history();
         fill_waiting();
         fill_live();
+        fill_keys();
     }
     sandbox_.gather_statistics();
 }
@@ -100,6 +101,15 @@ void LargeQueue::fill_live() {
     sandbox_.sql(fmt::format("INSERT INTO {} ({}) SELECT {} FROM {} ORDER BY n",
                              table("outbox_live"), common_columns,
                              common_values(sandbox_, created_at(), first), numbers(first, last())));
+}
+
+void LargeQueue::fill_keys() {
+    sandbox_.sql(fmt::format(
+        "INSERT INTO {} (tenant_id, idempotency_key, seq, nonce, message_id, created_at) "
+        "SELECT {}, {}, n, n * 7919, {}, {} FROM {} WHERE n % {} = {}",
+        table("outbox_key"), sandbox_.joined({"'tenant-'", "n % 50"}),
+        sandbox_.joined({"'m-'", "n"}), sandbox_.joined({"'m-'", "n"}), created_at(),
+        numbers(1, last()), key_every, key_at));
 }
 
 void LargeQueue::fill_one_table() {

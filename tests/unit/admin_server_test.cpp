@@ -339,6 +339,29 @@ TEST_F(AdminServingMoody, AStoreThatHasLeftIsForgotten) {
 }
 
 // What nobody ever reached is missing all the same.
+// Has so many messages that a search for one of them is not over in time.
+class EndlessQueue final : public ForwardingStore {
+public:
+    using ForwardingStore::ForwardingStore;
+    FoundPage find_within(Queue, const Query&, Duration) override { return {.next_seq = 17}; }
+};
+
+class AdminServingUnfinished : public AdminServing {
+protected:
+    StoreProvider& provider() override { return endless_stores_; }
+
+private:
+    EndlessQueue endless_{memory_};
+    FixedStores endless_stores_{endless_};
+};
+
+TEST_F(AdminServingUnfinished, TellsWhereTheSearchForAMessageGoesOn) {
+    start();
+    EXPECT_THAT(
+        get("/api/messages/nobodys"),
+        AllOf(StartsWith("HTTP/1.1 404 "), HasSubstr("down to number 17"), HasSubstr("cursor=17")));
+}
+
 TEST_F(AdminServing, AStoreThatWasNeverOpenedIsDown) {
     start({.unopened = [] {
         return std::vector<UnopenedStore>{{.store = "south", .error = "no route to it"}};

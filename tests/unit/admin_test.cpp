@@ -162,7 +162,9 @@ TEST_F(AdminTest, AMessageIsFoundByEitherIdAndWithItsPayloadOnlyIfAskedFor) {
         ASSERT_TRUE(found.message.has_value());
         EXPECT_EQ(found.message->id, id);
         EXPECT_EQ(found.message->payload, "");
-        EXPECT_EQ(admin::find_message(store, Queue::outbox, name, true).message->payload, "12");
+        EXPECT_EQ(
+            admin::find_message(store, Queue::outbox, name, {.payload = true}).message->payload,
+            "12");
     }
     const admin::NamedMessage nobody = admin::find_message(store, Queue::outbox, "nobody");
     EXPECT_FALSE(nobody.message || nobody.several);

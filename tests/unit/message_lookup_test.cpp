@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "admin/bulk.hpp"
 #include "admin/messages.hpp"
 #include "base/ulid.hpp"
 #include "conformance/forwarding_store.hpp"
@@ -79,6 +80,51 @@ TEST(MessageLookup, LooksEverywhereForAnIdThatDoesNotTellItsTime) {
         Outbox(memory).enqueue({.topic = "t", .payload = "1", .message_id = MessageId("own")}).id;
     EXPECT_EQ(admin::find_message(memory, Queue::outbox, "own").message->id, sent);
     EXPECT_FALSE(admin::find_message(memory, Queue::outbox, "01ARZ3NDEKTSV4RRFFQ69G5FAV").message);
+}
+
+// Has so many messages that a search for one of them is not over in time.
+class EndlessQueue final : public ForwardingStore {
+public:
+    using ForwardingStore::ForwardingStore;
+
+    FoundPage find_within(Queue queue, const Query& query, Duration given) override {
+        patience = given;
+        if (given == Duration::max()) return {.messages = find(queue, query)};
+        return {.next_seq = 17};
+    }
+
+    Duration patience{};
+};
+
+TEST(MessageLookup, TellsHowFarItCameWhenItsTimeIsOver) {
+    MemoryStore memory;
+    const WorkItemId sent = Outbox(memory)
+                                .enqueue({.topic = "t",
+                                          .payload = "1",
+                                          .message_id = MessageId("own"),
+                                          .idempotency_key = "other"})
+                                .id;
+    EndlessQueue store(memory);
+    const admin::NamedMessage cut_short = admin::find_message(store, Queue::outbox, "own");
+    EXPECT_FALSE(cut_short.message);
+    EXPECT_EQ(cut_short.searched_to, 17U);
+    EXPECT_EQ(store.patience, admin::page_patience);
+    const admin::NamedMessage found =
+        admin::find_message(store, Queue::outbox, "own", {.patience = Duration::max()});
+    ASSERT_TRUE(found.message);
+    EXPECT_EQ(found.message->id, sent);
+}
+
+// Whoever changes a message must know that there is none.
+TEST(MessageLookup, AChangeLooksEverywhere) {
+    MemoryStore memory;
+    EndlessQueue store(memory);
+    const std::vector<std::string> names{"nobody"};
+    const admin::NamedMessages chosen =
+        admin::choose_named(store, Queue::outbox, admin::Change::redrive, names);
+    EXPECT_EQ(store.patience, Duration::max());
+    ASSERT_TRUE(chosen.refusal);
+    EXPECT_EQ(chosen.refusal->why, admin::Refusal::Why::unknown);
 }
 
 TEST(Ulid, TellsWhenItWasMade) {

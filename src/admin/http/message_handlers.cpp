@@ -42,10 +42,15 @@ Named named_message(const Context& context, const Request& request, bool payload
     const Queue queue = only ? *only : read.queue();
     read.end();
     const std::string& id = request.path_parameters.at("id");
-    NamedMessage found = find_message(*out.store, queue, id, payload);
+    NamedMessage found = find_message(*out.store, queue, id, {.payload = payload});
     if (found.several)
         throw Problem::conflict(
             fmt::format("several messages have the message id '{}': use the id of a row", id));
+    if (found.searched_to)
+        throw Problem::not_found(fmt::format(
+            "no message '{}' in the {} of '{}' so far, down to number {}: GET /api/messages with "
+            "message_id and cursor={} goes on",
+            id, to_string(queue), out.store->id(), *found.searched_to, *found.searched_to));
     if (!found.message)
         throw Problem::not_found(fmt::format("no message '{}' in the {} of '{}'", id,
                                              to_string(queue), out.store->id()));

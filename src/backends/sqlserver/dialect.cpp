@@ -100,17 +100,24 @@ sql::OutboxTexts outbox_texts() {
                              [](const Field& field) { return fmt::format(":{}", field.name); }) +
              ", :key, :due_time");
     t.statement = one("INSERT INTO {message} ({columns:enqueue}) VALUES ({bound:enqueue})");
+    // Keys are found by the hash of tenant and key, and nothing leads from tenant to tenant: reads
+    // all of them.
+    t.keyed =
+        "SELECT seq, nonce FROM {key} WHERE idempotency_key = :message_id "
+        "AND message_id = :message_id AND seq <> 0";
     return t;
 }
 
 sql::InboxTexts inbox_texts() {
-    return {.receive = call(
-                "EXEC {do_receive} " +
-                sql::field_list(in_receive,
-                                [](const Field& field) { return fmt::format(":{}", field.name); }) +
-                ", :revive"),
-            .see = call("EXEC {do_see} :source, :message_id, :hash"),
-            .mark = call("EXEC {do_mark} :source, :message_id, :state, :error")};
+    return {
+        .keyed = "SELECT seq, nonce FROM {message} WHERE message_id = :message_id AND queued = 1",
+        .receive = call(
+            "EXEC {do_receive} " +
+            sql::field_list(in_receive,
+                            [](const Field& field) { return fmt::format(":{}", field.name); }) +
+            ", :revive"),
+        .see = call("EXEC {do_see} :source, :message_id, :hash"),
+        .mark = call("EXEC {do_mark} :source, :message_id, :state, :error")};
 }
 
 // A part finds no more than the whole may have; of several, the union is cut again.

@@ -7,6 +7,7 @@
 #include "cli/output/message_view.hpp"
 #include "cli/output/text.hpp"
 #include "cli/output/wrap.hpp"
+#include "cli/search_time.hpp"
 #include "cli/session.hpp"
 #include "postroom/handler.hpp"
 
@@ -23,9 +24,11 @@ bool routed(const Config& config, const Message& message) {
 }
 
 ExitCode run_explain(const Invocation& in) {
+    const Duration patience = search_time(in);
     const Config config = load_config(in);
     const std::unique_ptr<Store> store = open_store_of(config, one_store(config, in));
-    const Message message = find_message(*store, queue_of(in), in.argument(0));
+    const Message message =
+        find_message(*store, queue_of(in), in.argument(0), {.patience = patience});
     const admin::Explanation explanation =
         admin::explain(*store, message, [&](const Message& waiting) {
             return !config.remote.empty() ||
@@ -43,7 +46,7 @@ Command explain_command() {
     return {.name = "explain",
             .summary = "Say in one line why a message is not delivered yet.",
             .arguments = {{.name = "ID", .what = "Id, short id (@17) or message id."}},
-            .options = {queue_option()},
+            .options = {queue_option(), search_time_option("giving up")},
             .prints = true,
             .reaches_relays = true,
             .run = &run_explain};

@@ -8,6 +8,7 @@
 #include "cli/output/message_view.hpp"
 #include "cli/output/text.hpp"
 #include "cli/remote/remote_store.hpp"
+#include "cli/search_time.hpp"
 #include "cli/session.hpp"
 
 namespace postroom::cli {
@@ -43,14 +44,6 @@ void set_page(const Invocation& in, Query& query) {
     query.after_seq = number_of(in, "after-seq");
     query.before_seq = number_of(in, "before-seq");
     query.newest_first = !in.has("oldest-first") && !in.has("after-seq");
-}
-
-// Zero: as long as it takes.
-Duration patience_of(const Invocation& in) {
-    if (!in.has("search-time")) return admin::page_patience;
-    const std::optional<Duration> time = parse_duration(in.value("search-time"));
-    if (!time) throw Failure(ExitCode::usage, "--search-time needs a duration such as 10s, or 0s");
-    return *time == Duration::zero() ? Duration::max() : *time;
 }
 
 Query query_of(const Invocation& in, const Query& page, Store& store) {
@@ -93,16 +86,16 @@ admin::MessagePage find_page(Store& store, const Invocation& in, const Query& qu
     const std::string fingerprint = in.value("fingerprint");
     auto* const remote = dynamic_cast<RemoteUseCases*>(&store);
     if (fingerprint.empty() || remote == nullptr)
-        return admin::list_messages(store, queue_of(in), query, patience_of(in), fingerprint);
+        return admin::list_messages(store, queue_of(in), query, search_time(in), fingerprint);
     return admin::page_of(store, queue_of(in), query.limit,
-                          remote->find_group(queue_of(in), query, fingerprint, patience_of(in)));
+                          remote->find_group(queue_of(in), query, fingerprint, search_time(in)));
 }
 
 ExitCode run_list(const Invocation& in) {
     check_message_filter(in);
     Query page;
     set_page(in, page);
-    patience_of(in);
+    search_time(in);
     const Config config = load_config(in);
     const std::unique_ptr<Store> store = open_store_of(config, one_store(config, in));
     const admin::MessagePage found = find_page(*store, in, query_of(in, page, *store));
@@ -140,11 +133,7 @@ std::vector<Option> list_options() {
         {.name = "after-seq",
          .value = "N",
          .what = "Only those after this number, the oldest first, to page forwards."});
-    options.push_back(
-        {.name = "search-time",
-         .value = "DURATION",
-         .what = "Among millions of messages, go on searching for this long, such as 10s, before "
-                 "showing what was found; 50ms by default, 0s to search all of them."});
+    options.push_back(search_time_option("showing what was found"));
     options.push_back(
         {.name = "limit", .value = "N", .what = "Show at most N messages; 100 by default."});
     return options;

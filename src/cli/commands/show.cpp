@@ -8,6 +8,7 @@
 #include "cli/output/message_view.hpp"
 #include "cli/output/table.hpp"
 #include "cli/output/text.hpp"
+#include "cli/search_time.hpp"
 #include "cli/session.hpp"
 
 namespace postroom::cli {
@@ -49,10 +50,12 @@ void record_reveal(Store& store, const Message& message) {
 }
 
 ExitCode run_show(const Invocation& in) {
+    const Duration patience = search_time(in);
     const Config config = load_config(in);
     const std::unique_ptr<Store> store = open_store_of(config, one_store(config, in));
     const bool payload = in.has("payload");
-    const Message message = find_message(*store, queue_of(in), in.argument(0), payload);
+    const Message message = find_message(*store, queue_of(in), in.argument(0),
+                                         {.payload = payload, .patience = patience});
     const admin::Payload shown = payload ? admin::Payload::shown : admin::Payload::hidden;
     const admin::MessageDetail detail = admin::detail_of(*store, message);
     const std::string json = admin::json_of(message, shown);
@@ -82,7 +85,8 @@ Command show_command() {
                 "with --payload.",
             .arguments = {{.name = "ID", .what = "Id, short id (@17) or message id."}},
             .options = {queue_option(),
-                        {.name = "payload", .what = "Show the payload and the headers too."}},
+                        {.name = "payload", .what = "Show the payload and the headers too."},
+                        search_time_option("giving up")},
             .prints = true,
             .tabulates = true,
             .reaches_relays = true,

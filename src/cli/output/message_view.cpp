@@ -53,9 +53,16 @@ Failure several_messages(const std::string& id) {
                         printable(shortened(id, 60)))};
 }
 
-Message find_message(Store& store, Queue queue, const std::string& id, bool payload) {
-    admin::NamedMessage found = admin::find_message(store, queue, id, payload);
+Message find_message(Store& store, Queue queue, const std::string& id,
+                     const admin::NameSearch& search) {
+    admin::NamedMessage found = admin::find_message(store, queue, id, search);
     if (found.several) throw several_messages(id);
+    if (found.searched_to)
+        throw Failure(ExitCode::not_found,
+                      fmt::format("the {} of store '{}' has no message '{}' down to number {}: "
+                                  "search for longer with --search-time 10s",
+                                  to_string(queue), store.id(), printable(shortened(id, 60)),
+                                  *found.searched_to));
     if (!found.message) throw unknown_message(store, queue, id);
     return *std::move(found.message);
 }

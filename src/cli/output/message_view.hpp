@@ -14,8 +14,10 @@ Table message_table();
 void add_message(Table& table, const admin::ListedMessage& listed, Instant now);
 
 // The message that `id` names, by the id of its row or by its message id. Throws
-// Failure{not_found}, or Failure{usage} when several have that message id.
-Message find_message(Store& store, Queue queue, const std::string& id, bool payload = false);
+// Failure{not_found}, also when there was no time to look at all, or Failure{usage} when several
+// have that message id.
+Message find_message(Store& store, Queue queue, const std::string& id,
+                     const admin::NameSearch& search);
 
 // What is said about a name that is none, or not of one message only.
 Failure unknown_message(const Store& store, Queue queue, const std::string& id);

@@ -65,18 +65,16 @@ ExitCode code_of(long status) {
     return status == 503 || status == 429 ? ExitCode::unavailable : ExitCode::failed;
 }
 
-std::string query_text(CURL* curl, const ApiClient::Query& query) {
+std::string query_text(const ApiClient::Query& query) {
     std::string text;
     for (const auto& [name, value] : query) {
-        const std::unique_ptr<char, decltype(&curl_free)> escaped(
-            curl_easy_escape(curl, value.data(), static_cast<int>(value.size())), &curl_free);
-        text += fmt::format("{}{}={}", text.empty() ? '?' : '&', name, escaped.get());
+        text += fmt::format("{}{}={}", text.empty() ? '?' : '&', name, ApiClient::escaped(value));
     }
     return text;
 }
 
 std::string target_of(const std::string& path, const ApiClient::Query& query) {
-    return path + query_text(nullptr, query);
+    return path + query_text(query);
 }
 
 }  // namespace
@@ -89,6 +87,12 @@ ApiClient::ApiClient(std::string url)
         throw Failure(ExitCode::usage, fmt::format("'{}' is no address of a relay; one looks like "
                                                    "http://127.0.0.1:8025",
                                                    printable(url_)));
+}
+
+std::string ApiClient::escaped(const std::string& text) {
+    const std::unique_ptr<char, decltype(&curl_free)> out(
+        curl_easy_escape(nullptr, text.data(), static_cast<int>(text.size())), &curl_free);
+    return out.get();
 }
 
 void ApiClient::warn_of_plain_text() const {

@@ -32,6 +32,9 @@ public:
     std::string fetch(const std::string& path, const Query& query = {}) const;
     std::string post(const std::string& path, const Query& query, const std::string& json) const;
 
+    // For use as a part of a path.
+    static std::string escaped(const std::string& text);
+
 private:
     ApiAnswer send(const std::string& target, const std::string* json) const;
     std::string good(const ApiAnswer& answer) const;

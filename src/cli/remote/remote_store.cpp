@@ -71,6 +71,17 @@ public:
         return query.ids.empty() ? pages(queue, query, patience)
                                  : Store::find_within(queue, query, patience);
     }
+    // The server looks where keys and times lead, which its lists do not.
+    std::vector<WorkItemId> find_keyed(Queue queue, const std::string& message_id) override {
+        try {
+            const JsonValues found = detail(queue, ApiClient::escaped(message_id));
+            return {message_from(JsonValues(found.json("message"))).id};
+        } catch (const Failure& failure) {
+            // Several have it, or none: a list tells.
+            if (failure.code() != ExitCode::not_found && failure.code() != ExitCode::failed) throw;
+            return {};
+        }
+    }
     std::uint64_t redrive(Queue queue, std::span<const WorkItemId> ids) override {
         return change("redrive", queue, ids);
     }
