@@ -101,8 +101,8 @@ struct DispatcherOptions {
     std::shared_ptr<const SelectionStrategy> strategy{};
     // Threads for the calls of stores, whatever their number. A single store needs no more than 4.
     std::uint32_t store_threads = 8;
-    // A store in which nothing waits, and whose doorbell misses nothing, is polled this often.
-    Duration quiet_poll_interval = std::chrono::minutes{5};
+    // A store in which nothing waits, and whose doorbell misses nothing, is visited this often.
+    Duration quiet_poll_interval = std::chrono::minutes{10};
 
     Observer* observer = nullptr;  // nullptr: default_observer(). Must outlive the dispatcher
     Random* random = nullptr;      // nullptr: the system's. Must outlive the dispatcher

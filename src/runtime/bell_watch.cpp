@@ -19,6 +19,11 @@ constexpr Duration pause_per_bell = std::chrono::microseconds{500};
 constexpr Duration round_min = std::chrono::milliseconds{10};
 constexpr Duration round_max = std::chrono::seconds{1};
 constexpr Duration tick_max = std::chrono::milliseconds{50};
+// Among so many bells, one that has been silent for so long is passed over in all rounds but every
+// fourth.
+constexpr std::size_t many_bells = 100;
+constexpr Duration silence_before_rest = std::chrono::seconds{30};
+constexpr std::size_t rest_rounds = 4;
 
 int make_wake_descriptor() {
     const int descriptor = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -59,7 +64,8 @@ void BellWatch::add(const ServedStorePtr& store) {
     {
         const base::MutexLock lock(mutex_);
         const int descriptor = store->bell->descriptor();
-        watched_.push_back({.store = store, .descriptor = descriptor});
+        watched_.push_back(
+            {.store = store, .descriptor = descriptor, .rang = monotonic_clock().now()});
         if (descriptor < 0) ++silent_;
     }
     wake();
@@ -133,18 +139,27 @@ BellWatch::Answers BellWatch::look(const std::vector<int>& readable) {
                 look_at(i, answers);
     }
     const std::size_t looks = silent_ == 0 ? 0 : std::min(looks_per_tick(), watched_.size());
+    const Instant now = monotonic_clock().now();
     for (std::size_t n = 0; n < looks; ++n) {
         cursor_ = (cursor_ + 1) % watched_.size();
-        if (watched_[cursor_].descriptor < 0) look_at(cursor_, answers);
+        if (cursor_ == 0) ++round_;
+        if (watched_[cursor_].descriptor < 0 && !rests(cursor_, now)) look_at(cursor_, answers);
     }
     for (const auto& broken : answers.broken) forget(*broken.first);
     return answers;
 }
 
+bool BellWatch::rests(std::size_t place, Instant now) const {
+    return silent_ > many_bells && now - watched_[place].rang > silence_before_rest &&
+           (round_ + place) % rest_rounds != 0;
+}
+
 void BellWatch::look_at(std::size_t place, Answers& answers) {
     const ServedStorePtr& store = watched_[place].store;
     try {
-        if (store->bell->look()) answers.rung.push_back(store);
+        if (!store->bell->look()) return;
+        watched_[place].rang = monotonic_clock().now();
+        answers.rung.push_back(store);
     } catch (const std::exception& error) {
         answers.broken.emplace_back(store, error.what());
     }

@@ -1,7 +1,8 @@
 // BellWatch: one thread that watches the doorbells of all stores.
 //
 // Bells with a descriptor are waited for; the others are looked at in turn, each at least once a
-// second, and ever more often the fewer they are.
+// second, and ever more often the fewer they are; of many, those that have been silent for long a
+// fourth as often.
 //
 // Thread safety: add() and remove() from any thread; stop() by the owner.
 #pragma once
@@ -39,6 +40,7 @@ private:
     struct Watched {
         ServedStorePtr store{};
         int descriptor = -1;
+        Instant rang{};  // when it last did; at first, since when it is watched
     };
     struct Answers {
         std::vector<ServedStorePtr> rung{};
@@ -50,6 +52,7 @@ private:
     void wait(std::vector<int>& readable);
     Answers look(const std::vector<int>& readable);
     void forget(const ServedStore& store) POSTROOM_REQUIRES(mutex_);
+    bool rests(std::size_t place, Instant now) const POSTROOM_REQUIRES(mutex_);
     void look_at(std::size_t place, Answers& answers) POSTROOM_REQUIRES(mutex_);
     Duration tick() const POSTROOM_REQUIRES(mutex_);
     std::size_t looks_per_tick() const POSTROOM_REQUIRES(mutex_);
@@ -62,6 +65,7 @@ private:
     std::vector<Watched> watched_ POSTROOM_GUARDED_BY(mutex_);
     std::size_t silent_ POSTROOM_GUARDED_BY(mutex_) = 0;  // of them without a descriptor
     std::size_t cursor_ POSTROOM_GUARDED_BY(mutex_) = 0;
+    std::size_t round_ POSTROOM_GUARDED_BY(mutex_) = 0;
 
     std::jthread thread_;  // last: it uses all of the above
 };

@@ -14,6 +14,8 @@ constexpr Duration sleep_max = std::chrono::seconds{30};
 constexpr Duration bell_repair_pause = std::chrono::seconds{1};  // doubled each time
 constexpr Duration bell_repair_pause_max = std::chrono::minutes{1};
 constexpr Duration idle_report_interval = std::chrono::minutes{1};
+// So that a visit cleans up on the connection that was opened for its report.
+constexpr Duration after_report = std::chrono::seconds{1};
 constexpr Duration leave_look_interval = std::chrono::milliseconds{20};
 // The database's clock may have coarser steps than ours.
 constexpr Duration due_margin = std::chrono::milliseconds{2};
@@ -132,7 +134,7 @@ Schedule::Report Dispatcher::Threads::take_step(const ServedStorePtr& store, Ste
             break;
         case Step::report:
             next = core.report_step(
-                now, store->quiet ? options_.quiet_poll_interval : idle_report_interval);
+                now, store->quiet ? turns_.after(now, store->number) - now : idle_report_interval);
             break;
         case Step::maintain:
             next = maintain(*store, now);
@@ -174,10 +176,15 @@ std::optional<Instant> Dispatcher::Threads::quiet_until(ServedStore& store, Inst
     }
 }
 
-// Where nothing waits there is nothing to take back, and history may grow old a little longer.
+// Where nothing waits there is nothing to take back, and history may grow old a little longer:
+// until the next visit, unless it is to be purged more often than there are visits.
 Instant Dispatcher::Threads::maintain(ServedStore& store, Instant now) {
+    const bool in_visits = store.quiet && options_.purge_interval >= options_.quiet_poll_interval;
+    const Instant visit = turns_.after(now, store.number) + after_report;
+    if (in_visits && !turns_.is_on(now, store.number)) return visit;
     const Instant next = store.core->maintain_step(now, store.stop.get_token());
-    return store.quiet ? std::max(next, now + options_.purge_interval) : next;
+    if (!store.quiet) return next;
+    return std::max(next, in_visits ? visit : now + options_.purge_interval);
 }
 
 // A bell that cannot listen, perhaps because the budget has no connection for it, makes no suspect

@@ -89,6 +89,7 @@ Dispatcher::Threads::Threads(std::unique_ptr<StoreProvider> own, StoreProvider* 
       step_threads_(step_threads),
       asks_first_(given != nullptr),
       cold_max_(cold_stores_per_worker * options.worker_count),
+      turns_(options_.quiet_poll_interval),
       waits_(monotonic_clock(), {.first = silence_told_after, .again = silence_told_again},
              [this](const StoreWait& wait) {
                  observer().observe({.kind = EventKind::store_waits,

@@ -22,6 +22,7 @@
 #include "runtime/ready_stores.hpp"
 #include "runtime/schedule.hpp"
 #include "runtime/served_store.hpp"
+#include "runtime/visit_turns.hpp"
 #include "runtime/wait_watch.hpp"
 #include "runtime/worker_pool.hpp"
 
@@ -107,6 +108,7 @@ private:
     const bool asks_first_;  // whether there is anything, before it claims
     // Nothing is claimed while so many stores have something at hand that was claimed.
     const std::size_t cold_max_;
+    const VisitTurns turns_;  // of stores in which nothing waits
     const std::shared_ptr<Routes> routes_ = std::make_shared<Routes>();
     std::vector<std::shared_ptr<Interceptor>> interceptors_;
     bool started_ = false;

@@ -128,6 +128,7 @@ CompiledDialect::CompiledDialect(const Dialect& dialect, const Names& names) {
     report_worker = c.unit(UnitText{.statements = {records.forget_silent, records.forget_worker,
                                                    records.report_worker}},
                            Queue::outbox);
+    come_to_rest = c.unit(records.come_to_rest, Queue::outbox);
     forget_worker = c.unit(records.forget_worker, Queue::outbox);
     workers = c.reading(records.workers, Queue::outbox);
     record_audit = c.unit(records.record_audit, Queue::outbox);

@@ -40,7 +40,7 @@ struct CompiledDialect {
     Unit statement;  // of one statement, or none: insert will do
     Unit receive, receive_many, see, mark;
     Unit paused_topics, pause_topic, resume_topic;
-    Unit report_worker, forget_worker, workers, record_audit, audit_log;
+    Unit report_worker, come_to_rest, forget_worker, workers, record_audit, audit_log;
     std::vector<HealthCheckText> health_checks;  // with names put in
     Unit now;
 

@@ -244,6 +244,9 @@ struct RecordTexts {
     // :owner, :queue, :report (a JSON object), behind forget_worker.
     std::string report_worker =
         "INSERT INTO {worker} (owner, queue, report) VALUES (:owner, :queue, :report)";
+    // Behind the report of one that has nothing to do, by itself: leaves the database as it can
+    // stay. No statements: there is nothing to it.
+    UnitText come_to_rest{};
     // Rows: owner, queue, last_seen, report.
     std::string workers = "SELECT owner, queue, last_seen, report FROM {worker}";
 

@@ -15,6 +15,11 @@ constexpr Duration worker_kept = std::chrono::hours{24};
 std::int64_t code_of(Queue queue) { return queue == Queue::outbox ? 0 : 1; }
 Queue queue_of(std::int64_t code) { return code == 0 ? Queue::outbox : Queue::inbox; }
 
+bool is_idle(const WorkerReport& report) {
+    return report.in_hand == 0 && report.circuits.empty() && report.delivered_per_second == 0 &&
+           report.failed_per_second == 0;
+}
+
 }  // namespace
 
 void SqlStore::write(const Batch& batch) {
@@ -31,6 +36,12 @@ void SqlStore::report_worker(const WorkerReport& report) {
         .set("report", std::string_view(text))
         .set("long_ago", SystemClock().now() - worker_kept);
     write(batch);
+    if (is_idle(report) && !units_.come_to_rest.statements.empty()) {
+        Batch rest;
+        rest.add(units_.come_to_rest);
+        runner_.run(
+            nullptr, rest, units_.come_to_rest.separate, [] {}, [](std::size_t, const Row&) {});
+    }
 }
 
 void SqlStore::forget_worker(const OwnerToken& owner, Queue queue) {

@@ -65,6 +65,11 @@ sql::Dialect make_dialect() {
         .outbox = outbox_texts(),
         .inbox = inbox_texts(),
         .pause = {.pause = "INSERT INTO {paused} (topic) VALUES (:topic) ON CONFLICT DO NOTHING"},
+        // Else the connection does it when it is closed to make room for that of another store:
+        // then the file is seen to change once more, and is opened again for nothing. Passive: it
+        // waits for nobody.
+        .records = {.come_to_rest = {.statements = {"PRAGMA wal_checkpoint(PASSIVE)"},
+                                     .separate = true}},
         .health_checks = health_checks(),
         .now = "SELECT {now}",
         .words = &words(),

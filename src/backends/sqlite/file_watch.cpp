@@ -54,7 +54,10 @@ std::string resolved(const std::string& path) {
 bool ChangeJudge::changed(const DatabaseTrace& trace, Instant now) {
     const std::int64_t now_ns = now.time_since_epoch().count() * ns_per_us;
     const bool young = is_young(trace.file, now_ns) || is_young(trace.log, now_ns);
-    const bool other = !last_ || *last_ != trace;
+    // A log that went, or was emptied, tells nothing: all that was in it is in the file, which was
+    // written for it if it was not there yet.
+    const bool log_grew = trace.log != FileTrace{} && (!last_ || last_->log != trace.log);
+    const bool other = !last_ || last_->file != trace.file || log_grew;
     const bool matured = young_ && !young;
     last_ = trace;
     young_ = young;

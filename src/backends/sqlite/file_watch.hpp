@@ -1,7 +1,8 @@
 // FileWatch: whether a database was written to, told by size and time of its files.
 //
 // A commit appends to the write-ahead log or overwrites its beginning; a checkpoint writes to the
-// database file. Either changes what stat() says, and stat() needs no connection. The files must
+// database file. Either changes what stat() says, and stat() needs no connection. That a log is
+// removed or emptied is no change: its last checkpoint was. The files must
 // not be opened for this: closing any descriptor of a file ends all locks that this process has on
 // it, those of SQLite among them.
 //

@@ -69,6 +69,18 @@ TEST(ChangeJudge, ATimeFarInTheFutureIsNoReasonToRingForEver) {
     for (int i = 0; i < 10; ++i) EXPECT_FALSE(judge.changed(trace(10), at_write - 1h));
 }
 
+TEST(ChangeJudge, ALogThatGoesIsAChangeOnlyTogetherWithTheFile) {
+    ChangeJudge judge;
+    Instant now = at_write + 1min;
+    DatabaseTrace seen = trace(10);
+    judge.changed(seen, now);
+    seen.log = {};
+    EXPECT_FALSE(judge.changed(seen, now += 1s));
+    EXPECT_TRUE(judge.changed(trace(10), now += 1s)) << "another one is there";
+    seen.file.written_ns += 1;
+    EXPECT_TRUE(judge.changed(seen, now += 1s)) << "what it held came into the file";
+}
+
 class FileWatchTest : public testing::Test {
 protected:
     FileWatchTest() : path((directory / "store.db").string()) {
@@ -123,6 +135,27 @@ TEST_F(FileWatchTest, AConnectionThatOnlyReadsAndGoesLeavesSilence) {
         EXPECT_EQ(rings(watch), 0);
     }
     EXPECT_EQ(rings(watch), 0);
+}
+
+TEST_F(FileWatchTest, ALogThatIsInTheFileAlreadyGoesInSilence) {
+    FileWatch watch(path);
+    writer->execute_script("INSERT INTO business VALUES (1)");
+    writer->execute({.sql = "PRAGMA wal_checkpoint(PASSIVE)", .params = {}});
+    rings(watch);
+    writer.reset();
+    ASSERT_FALSE(std::filesystem::exists(path + "-wal"));
+    EXPECT_EQ(rings(watch), 0);
+}
+
+TEST_F(FileWatchTest, ACommitWhoseLogIsGoneBeforeTheNextLookIsNoticed) {
+    writer.reset();
+    FileWatch watch(path);
+    for (int i = 0; i < 5; ++i) {
+        rings(watch);
+        Driver(path, 5s).execute_script("INSERT INTO business VALUES (1)");
+        ASSERT_FALSE(std::filesystem::exists(path + "-wal"));
+        EXPECT_GE(rings(watch), 1) << i;
+    }
 }
 
 // SQLite follows the link, and writes its log beside the file.
