@@ -27,6 +27,7 @@ namespace {
 using namespace std::chrono_literals;
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 
 constexpr std::chrono::seconds patience{60};
@@ -96,6 +97,20 @@ TEST_F(AdminServing, AnswersRequestsThatCameTogether) {
                 get_text("/metrics", "Connection: close\r\n"));
     EXPECT_THAT(client.read_all(), AllOf(HasSubstr("ok\n"), HasSubstr("\"messages\":[]"),
                                          HasSubstr("postroom_build_info")));
+}
+
+TEST_F(AdminServing, ListsWhatHasFailed) {
+    const Outbox outbox(memory_);
+    outbox.enqueue({.topic = "fine", .payload = "1"});
+    outbox.enqueue({.topic = "failing", .payload = "1", .priority = 1});
+    const OwnerToken me = OwnerToken::generate();
+    const std::vector<Message> claimed =
+        memory_.claim(Queue::outbox, {.owner = me, .lease = 1min, .batch = 1});
+    ASSERT_EQ(claimed.size(), 1U);
+    outbox.fail(std::vector{*claimed.front().lease}, "broken");
+    start();
+    EXPECT_THAT(get("/api/messages?failed=true"),
+                AllOf(HasSubstr("\"failing\""), Not(HasSubstr("\"fine\""))));
 }
 
 TEST_F(AdminServing, TellsWhatItServes) {

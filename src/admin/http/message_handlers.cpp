@@ -174,6 +174,7 @@ Response list_messages(const Context& context, const Request& request) {
     Query query = read.filter();
     query.put_off = read.flag("put_off");
     const std::string fingerprint = read.fingerprint();
+    query.failed = read.flag("failed");
     query.newest_first = read.word("order", {"newest", "oldest"}).value_or("newest") == "newest";
     const std::uint64_t cursor = read.number("cursor", 0, WorkItemId::seq_max).value_or(0);
     (query.newest_first ? query.before_seq : query.after_seq) = cursor;

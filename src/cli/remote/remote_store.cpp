@@ -41,7 +41,8 @@ constexpr std::array text_parameters{TextParameter{"message_id", &Query::message
 
 // How the server names a filter. What only pages are asked by is none of it.
 std::string filter_json(ApiClient::Query parameters) {
-    for (const char* const name : {"store", "queue", "order", "put_off"}) parameters.erase(name);
+    for (const char* const name : {"store", "queue", "order", "put_off", "failed"})
+        parameters.erase(name);
     base::JsonObject out;
     for (const auto& [name, value] : parameters) {
         if (name == "blocking") {
@@ -252,6 +253,7 @@ private:
         if (query.owner) out["owner_token"] = query.owner->to_string();
         if (query.blocking) out["blocking"] = "true";
         if (query.put_off) out["put_off"] = "true";
+        if (query.failed) out["failed"] = "true";
         if (!query.error_part.empty()) out["error"] = query.error_part;
         if (!fingerprint.empty()) out["fingerprint"] = fingerprint;
         if (query.created_from) out["created_from"] = base::rfc3339(*query.created_from);
