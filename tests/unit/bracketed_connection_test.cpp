@@ -25,6 +25,7 @@ public:
 
     std::vector<std::string> said;
     int forgotten = 0;
+    bool replaced = false;  // the transaction, by a user of the native handle
 
 protected:
     void require_usable(Bracket) const override {}
@@ -40,6 +41,8 @@ protected:
     void send_begin(std::span<const Call>) override { send("BEGIN"); }
     void send_commit() override { send("COMMIT"); }
     void rollback_quietly(const char* statement) noexcept override { said.emplace_back(statement); }
+    void set_mark() override { send("MARK"); }
+    bool mark_stands() override { return !replaced; }
     bool needs_transaction(std::span<const Call> calls) override { return calls.size() > 1; }
     bool needs_savepoint(std::span<const Call> calls) override { return calls.size() > 1; }
     void failed(const Error& error) override {
@@ -106,6 +109,27 @@ TEST(BracketedConnection, LeavesNoStatementOnABorrowedConnection) {
     Recorder prepared({.prepare = true});
     run(prepared, Bracket::joined, {"a"});
     EXPECT_EQ(prepared.forgotten, 0);
+}
+
+TEST(BracketedConnection, MarksATransactionOnceAndRefusesToCommitAnother) {
+    Recorder connection;
+    connection.begin();
+    connection.watch_transaction();
+    connection.watch_transaction();
+    connection.commit();
+    connection.begin();
+    connection.commit();
+    EXPECT_THAT(connection.said, ElementsAre("BEGIN", "MARK", "COMMIT", "BEGIN", "COMMIT"));
+    connection.begin();
+    connection.watch_transaction();
+    connection.replaced = true;
+    try {
+        connection.commit();
+        ADD_FAILURE() << "committed what was begun by somebody else";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.kind(), ErrorKind::misuse);
+    }
+    EXPECT_EQ(connection.said.back(), "MARK");
 }
 
 TEST(BracketedConnection, IsGivenUpWhenTheDriverSaysSo) {
