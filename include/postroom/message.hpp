@@ -113,7 +113,8 @@ enum class DeadReason : std::uint8_t {
     crash_limit,
     expired,
     cancelled,
-    unreadable
+    unreadable,
+    restored,  // set aside after the database was restored
 };
 std::string_view to_string(DeadReason reason);
 DeadReason dead_reason_from(std::string_view text);

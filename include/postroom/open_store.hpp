@@ -16,6 +16,7 @@
 #include "postroom/clock.hpp"
 #include "postroom/message.hpp"
 #include "postroom/operator.hpp"
+#include "postroom/restore.hpp"
 #include "postroom/store.hpp"
 
 namespace postroom {
@@ -62,6 +63,9 @@ struct OpenOptions {
 
     // Shared with other stores: how many connections all of them may have open together.
     std::shared_ptr<ConnectionBudget> budget{};
+
+    // Hold delivery when the database looks restored or copied. Off unless asked for; a relay asks.
+    RestoreGuardOptions restore_guard{};
 
     bool operator==(const OpenOptions&) const = default;
 };

@@ -109,6 +109,8 @@ std::string_view to_string(DeadReason reason) {
             return "cancelled";
         case DeadReason::unreadable:
             return "unreadable";
+        case DeadReason::restored:
+            return "restored";
     }
     POSTROOM_ASSERT(false && "a DeadReason outside its enum");
     return {};
@@ -118,7 +120,7 @@ DeadReason dead_reason_from(std::string_view text) {
     if (text.empty()) return DeadReason::none;
     for (const DeadReason reason :
          {DeadReason::none, DeadReason::max_attempts, DeadReason::crash_limit, DeadReason::expired,
-          DeadReason::cancelled, DeadReason::unreadable})
+          DeadReason::cancelled, DeadReason::unreadable, DeadReason::restored})
         if (text == to_string(reason)) return reason;
     // A newer library may know more reasons; their messages must stay readable, and dead.
     return DeadReason::failed;

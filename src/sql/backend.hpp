@@ -20,6 +20,8 @@ struct Backend {
     // is for bells that miss nothing; empty where the dialect has no text for it.
     std::function<std::unique_ptr<Doorbell>(const std::string& name, Doorbell::Forecast forecast)>
         doorbell;
+    // Where the database is (RestoreTexts::here), where no statement can tell; empty: one can.
+    std::function<std::string()> place{};
     // Writers take turns in this database anyway, so small units of several threads share a commit.
     bool group_commit = false;
 };

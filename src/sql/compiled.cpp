@@ -61,6 +61,14 @@ public:
         return sources;
     }
 
+    RestoreUnits restore(const RestoreTexts& t) const {
+        return {.look = reading("SELECT " + t.here + ", " + t.look, Queue::outbox),
+                .adopt = unit(t.adopt, Queue::outbox),
+                .raise = unit(t.raise, Queue::outbox),
+                .hold = unit(t.hold, Queue::outbox),
+                .end_hold = unit(t.end_hold, Queue::outbox)};
+    }
+
     AckUnits acks(const AckTexts& t, Queue q) const {
         const auto way = [&](const AckTexts::Way& w) {
             return AckUnits::Way{.plain = unit(w.plain, q), .kept = unit(w.kept, q)};
@@ -133,6 +141,7 @@ CompiledDialect::CompiledDialect(const Dialect& dialect, const Names& names) {
     workers = c.reading(records.workers, Queue::outbox);
     record_audit = c.unit(records.record_audit, Queue::outbox);
     audit_log = c.reading(dialect.paged({records.audit_log}, "id DESC"), Queue::outbox);
+    restore = c.restore(dialect.restore);
     for (HealthCheckText check : dialect.health_checks) {
         check.text = c.text(check.text, Queue::outbox);
         health_checks.push_back(std::move(check));

@@ -29,6 +29,10 @@ struct InsertUnits {
     Unit one, many;
 };
 
+struct RestoreUnits {
+    Unit look, adopt, raise, hold, end_hold;
+};
+
 struct CompiledDialect {
     QueueUnits outbox_queue;
     QueueUnits inbox_queue;
@@ -41,6 +45,7 @@ struct CompiledDialect {
     Unit receive, receive_many, see, mark;
     Unit paused_topics, pause_topic, resume_topic;
     Unit report_worker, come_to_rest, forget_worker, workers, record_audit, audit_log;
+    RestoreUnits restore;
     std::vector<HealthCheckText> health_checks;  // with names put in
     Unit now;
 

@@ -260,6 +260,32 @@ struct RecordTexts {
         "WHERE id < :before_id";
 };
 
+// Where the store lives and which life of it this is, in the names of the outbox: one row.
+struct RestoreTexts {
+    // A value: where the database is, as marks on a line each; none where the backend tells.
+    std::string here = "''";
+    // Behind `here`. Rows: as restore_guard.cpp reads them.
+    std::string look =
+        "incarnation, epoch, place, held_since, held_why, decision, decided_at, decided_by "
+        "FROM {home}";
+    // :fresh, :place. The first worker gives it a name.
+    std::string adopt =
+        "UPDATE {home} SET incarnation = :fresh, place = :place, epoch = 1 WHERE incarnation = ''";
+    // :incarnation, :place
+    std::string raise =
+        "UPDATE {home} SET epoch = epoch + 1, place = :place "
+        "WHERE incarnation = :incarnation AND held_since IS NULL";
+    // :incarnation, :why, :now
+    std::string hold =
+        "UPDATE {home} SET held_since = :now, held_why = :why "
+        "WHERE incarnation = :incarnation AND held_since IS NULL";
+    // :incarnation, :fresh, :place, :decision, :who, :now
+    std::string end_hold =
+        "UPDATE {home} SET incarnation = :fresh, place = :place, epoch = epoch + 1, "
+        "held_since = NULL, held_why = NULL, decision = :decision, decided_at = :now, "
+        "decided_by = :who WHERE incarnation = :incarnation";
+};
+
 // One look at the health of the database.
 struct HealthCheckText {
     std::string name;
@@ -305,6 +331,7 @@ struct Dialect {
     InboxTexts inbox;
     PauseTexts pause{};
     RecordTexts records{};
+    RestoreTexts restore{};
     std::vector<HealthCheckText> health_checks{};
 
     std::string now;  // one statement; rows: one, the time

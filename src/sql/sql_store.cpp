@@ -21,6 +21,17 @@ OpenOptions one_connection(OpenOptions options) {
     return options;
 }
 
+// Nothing runs on a connection before the guard has looked at it.
+Backend guarded(Backend backend, RestoreGuard& guard) {
+    if (!guard.on()) return backend;
+    backend.connect = [connect = std::move(backend.connect), &guard] {
+        std::unique_ptr<Connection> connection = connect();
+        guard.look_at(*connection);
+        return connection;
+    };
+    return backend;
+}
+
 const OpenOptions& checked(const OpenOptions& options) {
     if (options.pool_max == 0) throw std::invalid_argument("pool_max: 0, at least 1 needed");
     if (options.dedupe_window < Duration::zero()) {
@@ -46,7 +57,8 @@ SqlStore::SqlStore(const Backend& backend, const OpenOptions& options)
       units_(backend.dialect, Names(options)),
       words_(backend.dialect.words),
       doorbell_(backend.doorbell),
-      runner_(backend, options, this),
+      guard_(units_.restore, options.restore_guard, backend.place),
+      runner_(guarded(backend, guard_), options, this),
       keeper_(backend, one_connection(options), this, &runner_),
       enqueue_group_(make_enqueue_group(backend)) {}
 

@@ -16,12 +16,14 @@
 #include "base/mutex.hpp"
 #include "base/random.hpp"
 #include "postroom/operator.hpp"
+#include "postroom/restore.hpp"
 #include "queue/hot_path.hpp"
 #include "queue/repeats.hpp"
 #include "queue/sql_access.hpp"
 #include "sql/backend.hpp"
 #include "sql/compiled.hpp"
 #include "sql/enqueue_group.hpp"
+#include "sql/restore_guard.hpp"
 #include "sql/runner.hpp"
 #include "sql/search.hpp"
 
@@ -29,7 +31,10 @@ namespace postroom::sql {
 
 class ClaimedRows;
 
-class SqlStore final : public Store, public StoreControls, public SqlAccess {
+class SqlStore final : public Store,
+                       public StoreControls,
+                       public RestoreControls,
+                       public SqlAccess {
 public:
     SqlStore(const Backend& backend, const OpenOptions& options);
 
@@ -84,6 +89,11 @@ public:
     std::vector<AuditEntry> audit_log(std::uint64_t before_id, std::uint32_t limit) override;
     std::vector<Finding> examine() override;
 
+    StoreHome home() override { return guard_.home(runner_); }
+    void hold_delivery(const std::string& why) override;
+    void end_hold(const std::string& decision, const std::string& who) override;
+    std::uint64_t set_aside(std::span<const WorkItemId> ids) override;
+
     const SqlWords& words() const override { return *words_; }
     SqlRows read(const SqlStatement& query) override { return runner_.read(query); }
     std::optional<std::vector<RoutineResult>> enqueue_by_routine(
@@ -113,6 +123,9 @@ private:
     void keep_unread(const UnreadClaim& claim, std::chrono::steady_clock::time_point look_at);
     void release_unread();
     std::vector<UnreadClaim> take_unread();
+
+    // Leases for an operator those of these messages that nobody holds.
+    std::vector<Lease> lease_free(Queue queue, std::span<const WorkItemId> ids);
 
     Duration claimable_in(Queue queue);
     SearchWords search_words(Queue queue, const Query& query);
@@ -146,6 +159,7 @@ private:
     // Synchronize themselves.
     base::SystemRandom random_;
     Repeats repeats_;
+    RestoreGuard guard_;
     Runner runner_;
     // Leases are renewed on a connection of their own and before what others write, so that
     // handlers which use up the connections, or many writers, do not lose them. Made when first

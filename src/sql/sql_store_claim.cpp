@@ -58,6 +58,7 @@ bool may_pass(const std::exception& error) {
 std::vector<Message> SqlStore::claim(Queue queue, const ClaimRequest& request,
                                      std::stop_token stop) {
     if (stop.stop_requested()) return {};
+    if (queue == Queue::outbox) guard_.before_claim(runner_, [this] { return now(); });
     release_unread();
     const LeaseId lease_id{static_cast<std::int64_t>(random_.next())};
     ClaimedRows rows(queue, most_bytes(request, limits()));

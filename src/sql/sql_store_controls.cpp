@@ -64,8 +64,9 @@ void SqlStore::resume_topic(const std::string& topic) {
     write(batch);
 }
 
-std::uint64_t SqlStore::discard(Queue queue, std::span<const WorkItemId> ids) {
-    if (ids.empty()) return 0;
+std::vector<Lease> SqlStore::lease_free(Queue queue, std::span<const WorkItemId> ids) {
+    std::vector<Lease> leases;
+    if (ids.empty()) return leases;
     std::map<std::uint64_t, WorkItemId> by_number;
     for (const WorkItemId& id : ids) by_number.emplace(id.seq(), id);
     std::vector<std::int64_t> seqs;
@@ -83,16 +84,42 @@ std::uint64_t SqlStore::discard(Queue queue, std::span<const WorkItemId> ids) {
         .set("lease_id", lease_id.value())
         .set("owner", discard_owner().uuid())
         .set("lease_us", discard_lease.count());
-    // Two transactions: claims wait for whoever takes leases, and must not wait for a client's ack.
-    std::vector<Settlement> acks;
     runner_.run(
-        nullptr, batch, hold.separate, [&] { acks.clear(); },
+        nullptr, batch, hold.separate, [&] { leases.clear(); },
         [&](std::size_t, const Row& row) {
             const WorkItemId& id = by_number.at(static_cast<std::uint64_t>(row.integer(0)));
-            acks.push_back({.lease = {.id = id, .lease_id = lease_id, .owner = discard_owner()}});
+            leases.push_back({.id = id, .lease_id = lease_id, .owner = discard_owner()});
         });
+    return leases;
+}
+
+// Two transactions: claims wait for whoever takes leases, and must not wait for a client's ack.
+std::uint64_t SqlStore::discard(Queue queue, std::span<const WorkItemId> ids) {
+    std::vector<Settlement> acks;
+    for (const Lease& lease : lease_free(queue, ids)) acks.push_back({.lease = lease});
+    if (acks.empty()) return 0;
     const std::vector<Settled> settled = settle(nullptr, queue, acks);
     return static_cast<std::uint64_t>(std::count(settled.begin(), settled.end(), Settled::done));
+}
+
+// The error says it too: a library that does not know the reason shows it, and filters find it.
+std::uint64_t SqlStore::set_aside(std::span<const WorkItemId> ids) {
+    std::vector<Settlement> fails;
+    for (const Lease& lease : lease_free(Queue::outbox, ids))
+        fails.push_back({.lease = lease,
+                         .outcome = Outcome::fail,
+                         .error = "set aside when the database was restored",
+                         .reason = DeadReason::restored,
+                         .frees_key = true});
+    if (fails.empty()) return 0;
+    const std::vector<Settled> settled = settle(nullptr, Queue::outbox, fails);
+    return static_cast<std::uint64_t>(std::count(settled.begin(), settled.end(), Settled::dead));
+}
+
+void SqlStore::hold_delivery(const std::string& why) { guard_.hold(runner_, home(), why, now()); }
+
+void SqlStore::end_hold(const std::string& decision, const std::string& who) {
+    guard_.end_hold(runner_, home(), {.what = decision, .who = who, .at = now()});
 }
 
 std::uint64_t SqlStore::retry_now(Queue queue, std::span<const WorkItemId> ids) {

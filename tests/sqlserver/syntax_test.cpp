@@ -96,11 +96,13 @@ TEST_F(SqlServerSyntax, EveryStatementAndRoutineIsTSql) {
               queue.redrive, queue.retry_now, queue.attempts, queue.hold, queue.purge, queue.counts,
               queue.ack.group})
             add(unit);
-    for (const sql::Unit& unit :
-         {units.insert.one, units.insert_packed, units.enqueue, units.statement, units.receive,
-          units.see, units.mark, units.paused_topics, units.pause_topic, units.resume_topic,
-          units.report_worker, units.forget_worker, units.workers, units.record_audit,
-          units.audit_log, units.now})
+    for (const sql::Unit& unit : {units.insert.one,   units.insert_packed,    units.enqueue,
+                                  units.statement,    units.receive,          units.see,
+                                  units.mark,         units.paused_topics,    units.pause_topic,
+                                  units.resume_topic, units.report_worker,    units.forget_worker,
+                                  units.workers,      units.record_audit,     units.audit_log,
+                                  units.restore.look, units.restore.adopt,    units.restore.raise,
+                                  units.restore.hold, units.restore.end_hold, units.now})
         add(unit);
     EXPECT_GT(texts_.size(), 150U);
     EXPECT_THAT(refused(), testing::IsEmpty());

@@ -147,6 +147,7 @@ constexpr const char* empty_all =
     "DELETE FROM [infra].[outbox_message]; DELETE FROM [infra].[outbox_turn]; "
     "DELETE FROM [infra].[outbox_key]; DELETE FROM [infra].[outbox_paused]; "
     "DELETE FROM [infra].[outbox_worker]; DELETE FROM [infra].[outbox_audit]; "
+    "DELETE FROM [infra].[outbox_home]; INSERT INTO [infra].[outbox_home] (number) VALUES (1); "
     "DELETE FROM [infra].[inbox_message]; DELETE FROM [infra].[inbox_turn]";
 
 }  // namespace

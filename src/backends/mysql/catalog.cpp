@@ -34,7 +34,7 @@ WITH queue AS (
             UNION ALL SELECT '_key_lease' UNION ALL SELECT '_turn' UNION ALL SELECT '_gate'
             UNION ALL SELECT '_done' UNION ALL SELECT '_key' UNION ALL SELECT '_status'
             UNION ALL SELECT '_in_live' UNION ALL SELECT '_in_waiting' UNION ALL SELECT '_in_done' UNION ALL SELECT '_in_key' UNION ALL SELECT '_paused'
-            UNION ALL SELECT '_worker' UNION ALL SELECT '_audit') AS s
+            UNION ALL SELECT '_worker' UNION ALL SELECT '_audit' UNION ALL SELECT '_home') AS s
 )
 SELECT CONCAT('table ', c.TABLE_NAME), CONCAT(COUNT(*), ' columns')
   FROM information_schema.COLUMNS AS c

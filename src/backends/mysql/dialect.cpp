@@ -216,6 +216,7 @@ sql::Dialect make_dialect(const Capabilities& capabilities) {
             .outbox = outbox_texts(capabilities),
             .inbox = inbox_texts(),
             .pause = {.pause = "INSERT IGNORE INTO {paused} (topic) VALUES (:topic)"},
+            .restore = {.here = "CONCAT('database ', DATABASE())"},
             .health_checks = health_checks(),
             .now = "SELECT UTC_TIMESTAMP(6)",
             .words = &words(),

@@ -203,6 +203,7 @@ sql::Dialect make_dialect() {
     d.in_array = "{column} = ANY (:{param}::bigint[])";
     d.paged = &paged;
     d.pause.pause = "INSERT INTO {paused} (topic) VALUES (:topic) ON CONFLICT DO NOTHING";
+    d.restore.here = "{here}()";
     d.schema = schema_files();
     d.routines = routine_files();
     d.before_routines = before_routines_text;

@@ -38,7 +38,7 @@ FROM (SELECT rtrim(substr(name, instr(name, '(') + 1), ')') AS queue FROM "postr
 JOIN sqlite_schema AS s
   ON s.tbl_name IN (q.queue, q.queue || '_live', q.queue || '_waiting', q.queue || '_lease', q.queue || '_done',
                     q.queue || '_key', q.queue || '_status', q.queue || '_paused', q.queue || '_worker',
-                    q.queue || '_audit')
+                    q.queue || '_audit', q.queue || '_home')
  AND substr(s.name, 1, length(q.queue)) = q.queue AND s.sql IS NOT NULL
 ORDER BY s.name)";
 

@@ -5,6 +5,7 @@
 #include "backends/sqlite/dialect.hpp"
 #include "backends/sqlite/doorbell.hpp"
 #include "backends/sqlite/driver.hpp"
+#include "backends/sqlite/file_place.hpp"
 #include "backends/sqlite/file_url.hpp"
 #include "postroom/error.hpp"
 #include "sql/backend.hpp"
@@ -24,6 +25,7 @@ sql::Backend make_backend(const std::string& path, const OpenOptions& options) {
                                Doorbell::Forecast forecast) -> std::unique_ptr<Doorbell> {
                 return std::make_unique<FileDoorbell>(path, std::move(forecast));
             },
+            .place = [path] { return place_of(path); },
             .group_commit = true};
 }
 
