@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include "admin/pauses.hpp"
+#include "admin/restore.hpp"
 #include "admin/workers.hpp"
 #include "base/duration_text.hpp"
 #include "base/rfc3339.hpp"
+#include "postroom/error.hpp"
 
 namespace postroom::admin {
 
@@ -72,6 +74,24 @@ void check_queue(Findings& out, Store& store, Queue queue, Duration lag_max) {
     check_workers(out, store, queue);
 }
 
+void check_restore(Findings& out, Store& store) {
+    if (restore_controls_of(store) == nullptr) return;
+    try {
+        const RestoreReport report = restore_report(store);
+        out.push_back({.check = "restore",
+                       .health = report.why ? Health::bad : Health::good,
+                       .what = report.why ? fmt::format("delivery is held: {}; see 'postroom "
+                                                        "restore status'",
+                                                        *report.why)
+                                          : "delivery is not held"});
+    } catch (const Error& error) {
+        if (error.kind() != ErrorKind::rejected) throw;
+        out.push_back({.check = "restore",
+                       .health = Health::warning,
+                       .what = fmt::format("cannot look: {}", error.what())});
+    }
+}
+
 void check_database(Findings& out, Store& store) {
     if (StoreControls* const desk = controls_of(store))
         for (Finding& finding : desk->examine()) out.push_back(std::move(finding));
@@ -114,6 +134,7 @@ Findings check_store(Store& store, const Clock& here, const HealthLimits& limits
     check_clock(out, store, here, limits.clock_offset);
     check_queue(out, store, Queue::outbox, limits.lag);
     check_queue(out, store, Queue::inbox, limits.lag);
+    check_restore(out, store);
     check_database(out, store);
     return out;
 }

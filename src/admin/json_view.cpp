@@ -146,8 +146,8 @@ std::string json_of(const MessagePage& page) {
 
 std::string json_of(const QueueStatus& status) {
     const Counts& counts = status.counts;
-    return JsonObject()
-        .add("store", status.store)
+    JsonObject out;
+    out.add("store", status.store)
         .add("queue", to_string(status.queue))
         .add("ready", counts.ready)
         .add("in_progress", counts.in_progress)
@@ -159,8 +159,9 @@ std::string json_of(const QueueStatus& status) {
         .add("estimated", counts.estimated)
         .add_json("paused", paused_view(status.paused))
         .add("workers", std::uint64_t{status.workers.size()})
-        .add_json("down", circuits_view(status.down))
-        .text();
+        .add_json("down", circuits_view(status.down));
+    if (status.hold) out.add_json("hold", json_of(*status.hold));
+    return out.text();
 }
 
 std::string json_of(const Explanation& explanation) {
@@ -208,6 +209,43 @@ std::string json_of(const PauseChange& change) {
         .add_text("paused_by", change.held_by.value_or(""))
         .add("changed", change.changed())
         .add("dry_run", change.dry_run)
+        .text();
+}
+
+std::string json_of(const RestoreHold& hold) {
+    return JsonObject().add("since", hold.since).add("why", hold.why).text();
+}
+
+std::string json_of(const RestoreReport& report) {
+    const StoreHome& home = report.home;
+    JsonObject out;
+    out.add("store", report.store)
+        .add("held", home.hold.has_value())
+        .add_text("why", report.why.value_or(""))
+        .add_text("incarnation", home.incarnation)
+        .add("epoch", home.epoch)
+        .add_text("place", home.place)
+        .add_text("here", home.here);
+    if (home.hold) out.add("held_since", home.hold->since);
+    if (home.decided)
+        out.add_json("decided", JsonObject()
+                                    .add("what", home.decided->what)
+                                    .add("who", home.decided->who)
+                                    .add("at", home.decided->at)
+                                    .text());
+    return out.text();
+}
+
+std::string json_of(const RestoreResult& result) {
+    return JsonObject()
+        .add("store", result.store)
+        .add("decision", verb_of(result.answer))
+        .add("was_held", result.was_held)
+        .add("matched", result.matched)
+        .add("changed", result.changed)
+        .add("left", result.left)
+        .add("delivers", result.goes_on())
+        .add("dry_run", result.dry_run)
         .text();
 }
 

@@ -10,6 +10,7 @@
 #include "admin/explain.hpp"
 #include "admin/messages.hpp"
 #include "admin/pauses.hpp"
+#include "admin/restore.hpp"
 #include "postroom/operator.hpp"
 
 namespace postroom::admin {
@@ -27,6 +28,9 @@ std::string json_of(const Explanation& explanation);
 std::string json_of(const PauseChange& change);
 std::string json_of(const WorkerReport& worker);
 std::string json_of(const AuditEntry& entry);
+std::string json_of(const RestoreReport& report);
+std::string json_of(const RestoreResult& result);
+std::string json_of(const RestoreHold& hold);
 std::string json_of(Change change, const BulkResult& result, bool dry_run);
 // `about`: the name of the store, or what else was looked at.
 std::string json_of(const std::string& about, const Finding& finding);

@@ -10,6 +10,7 @@
 #include "admin/created_numbers.hpp"
 #include "admin/dead_letters.hpp"
 #include "admin/pauses.hpp"
+#include "admin/restore.hpp"
 #include "admin/workers.hpp"
 
 namespace postroom::admin {
@@ -85,7 +86,10 @@ void narrow_to_time(Store& store, Queue queue, Query& query) {
 QueueStatus queue_status(Store& store, Queue queue) {
     QueueStatus status{.store = store.id(), .queue = queue, .now = store.now()};
     status.counts = store.counts(queue);
-    if (queue == Queue::outbox) status.paused = paused_topics(store);
+    if (queue == Queue::outbox) {
+        status.paused = paused_topics(store);
+        status.hold = restore_hold(store);
+    }
     status.workers = workers_of(store, queue);
     status.down = destinations_down(status.workers);
     return status;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "postroom/operator.hpp"
+#include "postroom/restore.hpp"
 
 namespace postroom::admin {
 
@@ -19,6 +20,7 @@ struct QueueStatus {
     std::vector<PausedTopic> paused{};  // outbox
     std::vector<WorkerReport> workers{};
     std::vector<CircuitReport> down{};  // destinations that they wait for
+    std::optional<RestoreHold> hold{};  // outbox: delivery is held
 };
 
 QueueStatus queue_status(Store& store, Queue queue);

@@ -57,13 +57,14 @@ const Command& command_tree() {
                 "current folder and delivers to standard output. A server database is one "
                 "URL away: POSTROOM_URL=postgresql://... postroom relay",
             .commands = {
-                relay_command(),      enqueue_command(), status_command(),      workers_command(),
-                top_command(),        list_command(),    show_command(),        explain_command(),
-                tail_command(),       pause_command(),   resume_command(),      redrive_command(),
-                retry_now_command(),  discard_command(), purge_command(),       migrate_command(),
-                backfill_command(),   doctor_command(),  healthcheck_command(), token_command(),
-                bench_command(),      torture_command(), demo_command(),        config_command(),
-                completion_command(), help_command(),    version_command(),     pages_command()}};
+                relay_command(),     enqueue_command(),    status_command(),  workers_command(),
+                top_command(),       list_command(),       show_command(),    explain_command(),
+                tail_command(),      pause_command(),      resume_command(),  redrive_command(),
+                retry_now_command(), discard_command(),    purge_command(),   restore_command(),
+                migrate_command(),   backfill_command(),   doctor_command(),  healthcheck_command(),
+                token_command(),     bench_command(),      torture_command(), demo_command(),
+                config_command(),    completion_command(), help_command(),    version_command(),
+                pages_command()}};
         complete(all);
         return all;
     }();

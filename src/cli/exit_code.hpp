@@ -37,9 +37,10 @@ inline constexpr std::array exit_codes{
                  "the schema is missing or not as this program needs it; see postroom migrate"},
     ExitCodeText{ExitCode::input, "input",
                  "what was read is malformed; the line says where, and what was done before it"},
-    ExitCodeText{ExitCode::left, "left",
-                 "relay --once: messages that were due are not delivered; they wait for another "
-                 "attempt, are dead, or could not be claimed"},
+    ExitCodeText{
+        ExitCode::left, "left",
+        "relay --once: messages that were due are not delivered; they wait for another "
+        "attempt, are dead, or could not be claimed; restore discard: some are still leased"},
 };
 
 }  // namespace postroom::cli

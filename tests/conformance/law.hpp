@@ -23,6 +23,7 @@
 #include "postroom/inbox.hpp"
 #include "postroom/outbox.hpp"
 #include "support/matchers.hpp"
+#include "support/temp_dir.hpp"
 
 namespace postroom::test {
 
@@ -205,6 +206,22 @@ class SqlSurfaceLaw : public SqlLaw {};
 class PlainKeyLaw : public SqlLaw {};
 class LargeQueueLaw : public SqlLaw {};
 class SqlTransactionLaw : public SqlLaw {};
+class RestoreLaw : public SqlLaw {
+protected:
+    // Another store on the same database, with a guard that remembers every epoch at once.
+    std::unique_ptr<Store> guarded(const TempDir& memory) {
+        return sql_sandbox().reopen_with({.restore_guard = {.on = true,
+                                                            .state_dir = memory.path().string(),
+                                                            .raise_interval = {},
+                                                            .settled_after = {}}});
+    }
+    std::vector<Message> claim_from(Store& store) {
+        return store.claim(Queue::outbox, {.owner = me, .lease = long_lease, .batch = 10});
+    }
+    std::string claim_refused(Store& store) {
+        return thrown([&] { (void)claim_from(store); });
+    }
+};
 // Where writers lock rows, and may wait for each other in a circle.
 class RowLockLaw : public SqlLaw {};
 
@@ -255,4 +272,5 @@ std::vector<Place> inbox_of(const Backend& backend);
     POSTROOM_LAW(SchemaLaw, outbox_of(backend));     \
     POSTROOM_LAW(SqlSurfaceLaw, outbox_of(backend)); \
     POSTROOM_LAW(LargeQueueLaw, outbox_of(backend)); \
+    POSTROOM_LAW(RestoreLaw, outbox_of(backend));    \
     POSTROOM_LAW(SqlTransactionLaw, outbox_of(backend))

@@ -46,6 +46,7 @@ with tempfile.TemporaryDirectory() as folder:
     commands = (["list"], ["show", id, "--payload"], ["show", id], ["explain", id], ["status"], ["doctor"], ["enqueue", "t", "--payload", "1"],
                 ["enqueue", "t", "--payload", "1", "--dry-run"], ["redrive", "--all"], ["discard", "--all", "--yes"], ["purge", "--dry-run"],
                 ["purge", "--yes"], ["migrate", "status"], ["migrate", "plan"], ["migrate", "up"], ["config", "show"], ["config", "check"],
+                ["restore", "hold"], ["restore", "status"], ["restore", "continue", "--yes"],
                 ["version"], ["pause", "held.back"], ["resume", "held.back"], ["retry-now", "--all", "--yes"], ["workers"],
                 ["token", "new", "alice", "--role", "viewer"], ["bench", "--seconds", "1"])
     missing = {}

@@ -24,6 +24,7 @@ Command pause_command();
 Command purge_command();
 Command redrive_command();
 Command relay_command();
+Command restore_command();
 Command resume_command();
 Command retry_now_command();
 Command show_command();

@@ -38,7 +38,7 @@ struct StatusReport {
     ExitCode code = ExitCode::ok;
 
     void add(const admin::QueueStatus& status) {
-        notes += paused_lines(status) + down_lines(status);
+        notes += hold_line(status) + paused_lines(status) + down_lines(status);
         add_status(table, status);
         array.add_json(admin::json_of(status));
     }
@@ -96,8 +96,9 @@ Command status_command() {
             "READY is all that is to be delivered, RETRYING those of it that failed "
             "before, OLDEST the age of the oldest message that is neither done nor dead, WORKERS "
             "how many dispatchers and relays are at work. A number behind ~ is an estimate, where "
-            "counting would take long. Topics that are paused and destinations that are down are "
-            "named below. Of several stores one that cannot be reached is told among the others; "
+            "counting would take long. A delivery that is held, topics that are paused and "
+            "destinations that are down are named below. Of several stores one that cannot be "
+            "reached is told among the others; "
             "the exit code is 3 then.",
         .options = {queue},
         .prints = true,

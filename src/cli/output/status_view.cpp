@@ -18,6 +18,13 @@ std::string oldest_text(const admin::QueueStatus& status) {
 
 std::string rate_text(double per_second) { return fmt::format("{:.1f}/s", per_second); }
 
+std::string hold_line(const admin::QueueStatus& status) {
+    if (!status.hold) return "";
+    return fmt::format("{}: delivery has been held for {}: {}; see 'postroom restore status'\n",
+                       printable(status.store), format_duration(status.now - status.hold->since),
+                       printable(status.hold->why));
+}
+
 std::string paused_lines(const admin::QueueStatus& status) {
     std::string lines;
     for (const PausedTopic& topic : status.paused)

@@ -15,6 +15,8 @@ std::string oldest_text(const admin::QueueStatus& status);
 // "12.3/s"
 std::string rate_text(double per_second);
 
+// Why nothing is delivered; empty when that is not held.
+std::string hold_line(const admin::QueueStatus& status);
 // A line for each topic that is paused, and for each destination that is down.
 std::string paused_lines(const admin::QueueStatus& status);
 std::string down_lines(const admin::QueueStatus& status);
