@@ -1,5 +1,7 @@
 #include "daemon/relay.hpp"
 
+#include <unistd.h>
+
 #include <atomic>
 #include <exception>
 #include <map>
@@ -32,9 +34,11 @@ constexpr std::chrono::seconds passed_by_max{35};
 // The stores of the plan: always the same.
 class PlannedStores final : public DatabaseDiscovery {
 public:
-    explicit PlannedStores(const std::vector<StorePlan>& stores) {
-        for (const StorePlan& store : stores)
+    explicit PlannedStores(const RelayPlan& plan) {
+        for (const StorePlan& store : plan.stores) {
             databases_.push_back({.id = store.name, .url = store.url, .options = store.options});
+            databases_.back().options.restore_guard = plan.restore_guard;
+        }
     }
     std::vector<DiscoveredDatabase> discover(std::stop_token) override { return databases_; }
 
@@ -117,9 +121,10 @@ public:
                    }),
           observers_{&named_log_, &metrics_, &due_, &tracing_.observer()},
           silent_start_(observers_),
-          planned_(plan_.stores),
+          planned_(plan_),
           open_(std::move(open)) {
         for (const std::string& warning : plan_.warnings) warn("config", warning);
+        warn_of_state_dir();
         for (const SinkConfig& config : plan_.sinks) {
             const std::shared_ptr<Sink>& sink = sinks_[config.name] = make_sink(config);
             for (const std::string& warning : sink->warnings())
@@ -225,6 +230,15 @@ private:
     std::string destination_of(const std::string& topic) const {
         const AdminRoute* const route = route_of(topic);
         return route == nullptr ? "" : route->destination;
+    }
+
+    // Without it the relay delivers as well, and notices less.
+    void warn_of_state_dir() const {
+        const std::string& folder = plan_.restore_guard.state_dir;
+        if (!plan_.restore_guard.on || folder.empty() || ::access(folder.c_str(), W_OK | X_OK) == 0)
+            return;
+        warn("relay.state_dir",
+             folder + ": cannot write there; a database that is put back in place goes unnoticed");
     }
 
     void warn(const std::string& about, const std::string& warning) const {

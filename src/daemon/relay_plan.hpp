@@ -41,6 +41,7 @@ struct RelayPlan {
     std::map<std::string, double> rates{};  // messages a second, of sinks that are limited
     std::vector<RoutePlan> routes{};        // the first that matches counts
     DispatcherOptions dispatcher{};         // `observer` is the relay's
+    RestoreGuardOptions restore_guard{};    // of every store
     std::size_t connections_max = 64;
     LogPlan log{};
     std::optional<OtlpSettings> tracing{};  // none: no spans

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "base/assert.hpp"
 #include "base/listed_words.hpp"
@@ -189,6 +190,15 @@ DispatcherOptions dispatcher_options(const Reader& read) {
     return options;
 }
 
+// A service manager gives a folder to keep things in by its own variable.
+RestoreGuardOptions restore_guard(const Reader& read) {
+    RestoreGuardOptions options{.on = read.flag("relay.restore_guard"),
+                                .state_dir = read.text("relay.state_dir")};
+    const char* const given = std::getenv("STATE_DIRECTORY");
+    if (options.state_dir.empty() && given != nullptr) options.state_dir = given;
+    return options;
+}
+
 daemon::LogPlan log_plan(const Reader& read) {
     const std::string& level = read.text("log.level");
     const std::string& format = read.text("log.format");
@@ -302,6 +312,7 @@ Config load_config(const Invocation& in) {
     config.plan.rates = sink_rates(read, sinks);
     config.plan.dispatcher = dispatcher_options(read);
     config.plan.routes = route_plans(read, config.values, sinks, config.plan.dispatcher.retry);
+    config.plan.restore_guard = restore_guard(read);
     config.plan.connections_max = read.count("relay.connections_max");
     config.plan.log = log_plan(read);
     config.plan.admin = admin_options(read, config.values);

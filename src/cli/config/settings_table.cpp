@@ -189,6 +189,16 @@ void add_dispatch_settings(std::vector<Setting>& out) {
                             .kind = SettingKind::duration,
                             .default_value = "5s",
                             .most = day_ms},
+                           {.name = "relay.restore_guard",
+                            .what = "Hold delivery when a database looks restored or copied, until "
+                                    "'postroom restore' has decided.",
+                            .kind = SettingKind::flag,
+                            .default_value = "true"},
+                           {.name = "relay.state_dir",
+                            .what = "Folder in which the relay remembers how far its databases "
+                                    "were, to notice one that was put back in place. Empty: "
+                                    "$STATE_DIRECTORY, which the packaged service has; else none.",
+                            .default_value = ""},
                            {.name = "relay.connections_max",
                             .what = "Connections to all databases together.",
                             .kind = SettingKind::count,
