@@ -3,6 +3,7 @@
 #include "admin/health.hpp"
 #include "admin/http/handlers.hpp"
 #include "admin/http/views.hpp"
+#include "admin/json_view.hpp"
 #include "admin/pauses.hpp"
 #include "base/json_writer.hpp"
 
@@ -25,12 +26,14 @@ std::string store_queue_view(const StoreSample& sample, Queue queue) {
     return out.text();
 }
 
-std::string store_view(const std::string& id, const StoreSample& sample,
-                       const std::optional<SchemaReport>& schema) {
+// `view`: none as long as the store was not reached.
+std::string store_view(const std::string& id, const StoreSample& sample, const StoreView* view) {
     JsonObject out;
     out.add("store", id).add("up", sample.up).add_text("error", sample.error);
-    if (schema)
-        out.add("schema_version", schema->version).add("schema_up_to_date", schema->up_to_date());
+    if (view != nullptr && view->schema)
+        out.add("schema_version", view->schema->version)
+            .add("schema_up_to_date", view->schema->up_to_date());
+    if (view != nullptr && view->hold) out.add_json("hold", json_of(*view->hold));
     if (sample.up) out.add("clock_offset_seconds", seconds(sample.clock_offset));
     return out.add_json("outbox", store_queue_view(sample, Queue::outbox))
         .add_json("inbox", store_queue_view(sample, Queue::inbox))
@@ -96,7 +99,7 @@ Response list_stores(const Context& context, const Request&) {
         if (!context.has_store(store.store)) continue;
         const auto view = views.find(store.store);
         out.add_json(store_view(store.store, store.sample.value_or(StoreSample{}),
-                                view == views.end() ? std::nullopt : view->second.schema));
+                                view == views.end() ? nullptr : &view->second));
     }
     return json_response(JsonObject().add_json("stores", out.text()).text());
 }

@@ -5,6 +5,7 @@
 
 #include "admin/http/admin_log.hpp"
 #include "admin/pauses.hpp"
+#include "admin/restore.hpp"
 #include "base/sleep.hpp"
 
 namespace postroom::admin {
@@ -63,6 +64,7 @@ void StoreWatch::look_at(Store& store) {
     try {
         view.now = store.now();
         view.paused = paused_topics(store);
+        view.hold = restore_hold(store);
         if (StoreControls* const desk = controls_of(store)) view.workers = desk->workers();
         view.schema = schema_of(store.id());
     } catch (const std::exception&) {

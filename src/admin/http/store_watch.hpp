@@ -19,6 +19,7 @@
 #include "base/mutex.hpp"
 #include "postroom/admin.hpp"
 #include "postroom/operator.hpp"
+#include "postroom/restore.hpp"
 
 namespace postroom::admin {
 
@@ -26,6 +27,7 @@ namespace postroom::admin {
 struct StoreView {
     std::vector<WorkerReport> workers{};
     std::vector<PausedTopic> paused{};
+    std::optional<RestoreHold> hold{};     // delivery is held
     std::optional<SchemaReport> schema{};  // none: nobody told how to ask
     Instant now{};                         // the database's clock
 };

@@ -34,6 +34,15 @@ void check_schema(std::vector<HealthCheck>& out, const std::string& store,
          .what = bad == findings.end() ? fmt::format("version {}", schema.version) : bad->what});
 }
 
+void check_restore(std::vector<HealthCheck>& out, const std::map<std::string, StoreView>& views) {
+    for (const auto& [store, view] : views)
+        if (view.hold)
+            out.push_back({.check = "restore",
+                           .store = store,
+                           .status = Status::unhealthy,
+                           .what = "delivery is held: " + view.hold->why});
+}
+
 void check_queue(std::vector<HealthCheck>& out, const HealthThresholds& limits,
                  const StoreFigures& store, Queue queue, const QueueTraffic& traffic) {
     const StoreSample& sample = *store.sample;
@@ -111,7 +120,9 @@ std::vector<HealthCheck> health_of(const Context& context) {
                         at == traffic.end() ? QueueTraffic{} : at->second);
         }
     }
-    check_circuits(out, context, context.watch.views());
+    const std::map<std::string, StoreView> views = context.watch.views();
+    check_restore(out, views);
+    check_circuits(out, context, views);
     return out;
 }
 

@@ -19,9 +19,9 @@ function waiting(store: Store): number {
     return backlog ? backlog.ready + backlog.in_progress : 0;
 }
 
-// Those that do not answer, then those with an old schema, then those with dead messages.
+// Those that do not answer or deliver, then those with an old schema, then those with dead messages.
 function trouble(store: Store): number {
-    if (!store.up) return 3;
+    if (!store.up || store.hold) return 3;
     if (store.schema_up_to_date === false) return 2;
     return (store.outbox.backlog?.dead ?? 0) > 0 ? 1 : 0;
 }
@@ -44,6 +44,7 @@ function Tile({ store, open, onOpen }: { store: Store; open: boolean; onOpen: ()
             )}
             <span class="muted small">
                 {store.outbox.oldest_age_seconds === undefined ? "nothing waits" : `oldest ${span(store.outbox.oldest_age_seconds)}`}
+                {store.hold && <span class="toned tone-dead"> · delivery is held</span>}
                 {store.schema_up_to_date === false && <span class="toned tone-retrying"> · schema is old</span>}
             </span>
         </button>
@@ -74,6 +75,7 @@ function Details({ store }: { store: Store }) {
                     rows={[
                         ["Outbox", line(store.outbox)],
                         ["Inbox", line(store.inbox)],
+                        ["Delivery", store.hold ? `held: ${store.hold.why}; decide with postroom restore` : ""],
                         ["Schema", store.schema_version === undefined ? "" : `version ${store.schema_version}${store.schema_up_to_date === false ? ", not up to date: postroom migrate up" : ""}`],
                         ["Clock", store.clock_offset_seconds === undefined ? "" : offset_text(store.clock_offset_seconds)],
                     ]}

@@ -22,6 +22,8 @@ const endings: Record<string, string> = {
     crash_limit: "Dead: its workers crashed on it",
     expired: "Dead: it expired",
     cancelled: "Dead: it was cancelled",
+    unreadable: "Dead: it could not be read",
+    restored: "Dead: it was set aside when the database was restored",
 };
 
 function by(worker: string | undefined, destination: string | undefined): string {
