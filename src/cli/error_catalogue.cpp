@@ -46,6 +46,10 @@ constexpr std::array entries{
         "locked", ExitCode::unavailable, ErrorTexts{"another connection kept the file locked"},
         "SQLite: another program had a transaction open for longer than the statement timeout.",
         "Shorten it, or raise stores.NAME.statement_timeout."},
+    ErrorEntry{"delivery_held", ExitCode::unavailable, ErrorTexts{"delivery is held"},
+               "The database was restored from a backup, or copied, and nobody has said whether "
+               "what waits in it is to be delivered.",
+               "postroom restore status, then decide: docs/guides/restoring-a-backup.md"},
     ErrorEntry{"packet_too_large", ExitCode::failed, ErrorTexts{"max_allowed_packet"},
                "MariaDB and MySQL take no packet of this size.",
                "Raise max_allowed_packet of the server, or send smaller payloads."},
@@ -102,8 +106,10 @@ constexpr std::array entries{
     ErrorEntry{"left",
                ExitCode::left,
                {},
-               "relay --once could not deliver everything that was due.",
-               "postroom list shows what is left, postroom explain ID why."},
+               "relay --once could not deliver everything that was due, or restore discard met "
+               "messages that are leased.",
+               "postroom list shows what is left, postroom explain ID why; repeat restore "
+               "discard."},
     ErrorEntry{"failed",
                ExitCode::failed,
                {},
