@@ -476,7 +476,6 @@ TEST_F(AdminWorkersTest, ExplainTellsWhoDeliversAMessageSinceWhenAndUntilWhen) {
     clock.advance(4s);
     EXPECT_EQ(admin::leased_at(explain(id)), std::nullopt) << "of an older version";
     told.lease = 30s;
-    told.last_seen = clock.now();
     memory.report_worker(told);
     EXPECT_EQ(admin::leased_at(explain(id)), claimed_at);
     EXPECT_EQ(admin::sentence_of(explain(id)),
