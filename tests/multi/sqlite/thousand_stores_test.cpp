@@ -27,8 +27,8 @@ constexpr std::size_t threads_max = 16;
 constexpr std::size_t connections_max = 64;
 // Of the processor time of this process alone, whatever else the machine does meanwhile.
 constexpr double idle_share_goal = 0.01;
-#if defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-constexpr double idle_share_limit = 0.02;
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+constexpr double idle_share_limit = 0.05;
 #else
 constexpr double idle_share_limit = 0.25;  // every step takes many times as long
 #endif
@@ -139,7 +139,7 @@ TEST_F(ThousandStores, AreServedByFewThreadsAndConnectionsAndCostNextToNothingWh
 
     // Then all come to rest, and the next messages find them idle. They report for the last time
     // as stores at work up to a minute after the start.
-    wait_until([] { return share_of_a_core(5s) < idle_share_limit; }, 120s, 1ms);
+    wait_until([] { return share_of_a_core(5s) < 2 * idle_share_goal; }, 90s, 1ms);
     const double idle_share = share_of_a_core(20s);
 
     std::chrono::milliseconds idle_worst{};
