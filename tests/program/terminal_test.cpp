@@ -56,7 +56,10 @@ TEST_P(TerminalOn, SentencesAreBrokenBetweenWords) {
     for (const std::vector<std::string>& words :
          {std::vector<std::string>{"explain", id}, {"status"}}) {
         const Ran ran = folder.on_terminal(words, "", 40);
-        EXPECT_LE(longest_line(ran.out), 60U) << ran.out;  // a table has columns to show
+        // Above them a table may stand, which has columns to show.
+        const std::size_t begin = ran.out.find(words.front() == "status" ? "main: topic" : "");
+        ASSERT_NE(begin, std::string::npos) << ran.out;
+        EXPECT_LE(longest_line(ran.out.substr(begin)), 60U) << ran.out;
         EXPECT_THAT(ran.out, HasSubstr(topic)) << "whole";
     }
     const Ran wrong = folder.on_terminal({"status", "--url", "postgresql://127.0.0.1:1/shop"});
