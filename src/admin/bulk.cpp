@@ -71,6 +71,23 @@ std::vector<WorkItemId> ids_in(const std::vector<Message>& messages, const std::
     return ids;
 }
 
+struct Page {
+    std::vector<Message> messages{};
+    bool last = false;
+};
+
+// Messages of the inbox that were never queued have no number. They come first, nothing can be done
+// to them, and no cursor leads past them: the page grows until it does.
+Page next_page(Store& store, Queue queue, Query query) {
+    while (true) {
+        Page page{.messages = store.find(queue, query)};
+        page.last = page.messages.size() < query.limit;
+        std::erase_if(page.messages, [](const Message& m) { return m.id.seq() == 0; });
+        if (page.last || !page.messages.empty()) return page;
+        query.limit *= 2;
+    }
+}
+
 Query query_of(Change change, const Query& filter, const std::string& fingerprint) {
     Query query = change_filter(change, fingerprint.empty() ? filter : group_filter(filter));
     query.newest_first = false;
@@ -105,9 +122,9 @@ std::uint64_t count_matching(Store& store, Queue queue, Change change, const Que
     query.limit = bulk_batch_max;
     std::uint64_t matched = 0;
     while (true) {
-        const std::vector<Message> found = store.find(queue, query);
+        const auto [found, last] = next_page(store, queue, query);
         matched += ids_in(found, fingerprint).size();
-        if (found.size() < query.limit) return matched;
+        if (last) return matched;
         if (stop.stop_requested())
             throw Error(ErrorKind::unavailable, "stopped before all were counted");
         query.after_seq = found.back().id.seq();
@@ -128,7 +145,7 @@ BulkResult change_matching(Store& store, Queue queue, Change change, const Query
             options.fingerprint.empty()
                 ? static_cast<std::uint32_t>(std::min<std::uint64_t>(pace.batch(), allowed))
                 : pace.batch();
-        const std::vector<Message> found = store.find(queue, query);
+        const auto [found, last] = next_page(store, queue, query);
         const std::vector<WorkItemId> ids = ids_in(found, options.fingerprint, allowed);
         if (!ids.empty() && result.matched == 0 && options.begins) options.begins();
         result.matched += ids.size();
@@ -137,7 +154,7 @@ BulkResult change_matching(Store& store, Queue queue, Change change, const Query
             query.after_seq = found.back().id.seq();
             if (options.progress) options.progress(result.changed);
         }
-        if (found.size() < query.limit) break;
+        if (last) break;
         pace.wait_after(result.changed, options.stop);
         result.stopped = options.stop.stop_requested();
     }

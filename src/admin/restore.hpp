@@ -30,7 +30,7 @@ bool hold_delivery(Store& store, const std::string& who);
 enum class RestoreAnswer : std::uint8_t {
     proceed,  // deliver everything as it is
     discard,  // first set aside what was waiting when the hold began
-    requeue,  // deliver also what was set aside
+    requeue,  // also deliver what was set aside
 };
 std::string_view verb_of(RestoreAnswer answer);
 

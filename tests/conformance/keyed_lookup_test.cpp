@@ -45,6 +45,15 @@ TEST_P(LargeQueueLaw, AMessageIdBesideAnotherKeyIsSearchedFor) {
     EXPECT_EQ(found.message->id, wanted);
 }
 
+// Goal: nobody changes the message of another tenant by an id that both have. Method: one of them
+// has no key of that name, as after its window.
+TEST_P(LargeQueueLaw, ASearchToTheEndFindsAllThatHaveTheId) {
+    outbox().enqueue(given("m", "north"));
+    outbox().enqueue(given("m", "south", "other"));
+    EXPECT_TRUE(
+        admin::find_message(store(), Queue::outbox, "m", {.patience = Duration::max()}).several);
+}
+
 TEST_P(LargeQueueLaw, KeysLeadToAMessageIdOfEverySource) {
     const Inbox received_here(store());
     const WorkItemId shops = received_here.enqueue(received("m", "shop")).id;

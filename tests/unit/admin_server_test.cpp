@@ -353,7 +353,6 @@ TEST_F(AdminServingMoody, AStoreThatHasLeftIsForgotten) {
     EXPECT_TRUE(wait_until([&] { return !is_known(); }, patience));
 }
 
-// What nobody ever reached is missing all the same.
 // Has so many messages that a search for one of them is not over in time.
 class EndlessQueue final : public ForwardingStore {
 public:

@@ -7,6 +7,7 @@
 #include "admin/http/live_events.hpp"
 #include "admin/json_view.hpp"
 #include "conformance/forwarding_store.hpp"
+#include "postroom/inbox.hpp"
 #include "postroom/outbox.hpp"
 #include "postroom/testing.hpp"
 
@@ -52,6 +53,30 @@ TEST(DeadLetters, AreGroupedByCauseTheLargestFirst) {
     EXPECT_EQ(first.fingerprint, admin::fingerprint_of(first.newest));
     EXPECT_EQ(first.fingerprint.size(), 16U);
     EXPECT_NE(first.fingerprint, letters.groups[1].fingerprint);
+}
+
+// Goal: no search goes round in circles. Method: more of them than a page holds, which no cursor
+// can tell apart, before one that was queued.
+TEST(DeadLetters, OfMessagesThatWereNeverQueuedEndEverySearch) {
+    MemoryStore store;
+    const Inbox inbox(store);
+    for (int i = 0; i < 1'200; ++i) {
+        const InboxKey key{.source = "shop", .message_id = std::to_string(i)};
+        ASSERT_FALSE(inbox.already_processed(key));
+        ASSERT_TRUE(inbox.mark_dead(key, "x"));
+    }
+    const std::vector<Message> dead = store.find(Queue::inbox, {.state = State::dead, .limit = 1});
+    ASSERT_EQ(dead.at(0).id.seq(), 0U);
+    const std::string fingerprint = admin::fingerprint_of(dead.at(0));
+    EXPECT_EQ(admin::count_matching(store, Queue::inbox, admin::Change::redrive, {}, fingerprint),
+              0U);
+    EXPECT_EQ(admin::change_matching(store, Queue::inbox, admin::Change::redrive, {}).changed, 0U);
+    for (const bool newest_first : {true, false}) {
+        const FoundPage found = admin::find_group(
+            store, Queue::inbox, {.newest_first = newest_first, .limit = 10}, fingerprint);
+        EXPECT_TRUE(found.messages.empty());
+        EXPECT_FALSE(found.next_seq);
+    }
 }
 
 TEST(DeadLetters, AreCountedByTheHourOfTheirDeath) {

@@ -279,7 +279,9 @@ private:
             for (const JsonValues& message : page.objects("messages"))
                 out.messages.push_back(message_from(message));
             out.next_seq.reset();
-            if (page.has("next_cursor")) out.next_seq = page.number("next_cursor");
+            // Behind what has no number the list would begin anew.
+            if (page.has("next_cursor") && page.number("next_cursor") > 0)
+                out.next_seq = page.number("next_cursor");
             cut_short = page.flag("cut_short");
         } while (out.next_seq && out.messages.size() < query.limit &&
                  (!cut_short || std::chrono::steady_clock::now() - begun < patience));
