@@ -62,7 +62,8 @@ public:
     }
 
     RestoreUnits restore(const RestoreTexts& t) const {
-        return {.look = reading("SELECT " + t.here + ", " + t.look, Queue::outbox),
+        return {.look = reading("SELECT " + t.here + ", " + t.look + " WHERE " + t.can_write,
+                                Queue::outbox),
                 .adopt = unit(t.adopt, Queue::outbox),
                 .raise = unit(t.raise, Queue::outbox),
                 .hold = unit(t.hold, Queue::outbox),

@@ -268,6 +268,9 @@ struct RestoreTexts {
     std::string look =
         "incarnation, epoch, place, held_since, held_why, decision, decided_at, decided_by "
         "FROM {home}";
+    // False on a standby, which may be behind and says nothing about its primary: nobody claims
+    // there.
+    std::string can_write = "1 = 1";
     // :fresh, :place. The first worker gives it a name.
     std::string adopt =
         "UPDATE {home} SET incarnation = :fresh, place = :place, epoch = 1 WHERE incarnation = ''";

@@ -59,13 +59,13 @@ void write(Runner& runner, const Batch& batch) {
         nullptr, batch, false, [] {}, [](std::size_t, const Row&) {});
 }
 
-// False: this user may not. Others note it, or an operator.
+// False: this user may not, or somebody was in the way. Others note it, or an operator.
 bool if_allowed(const std::function<void()>& change) {
     try {
         change();
         return true;
     } catch (const Error& error) {
-        if (error.kind() != ErrorKind::rejected) throw;
+        if (error.kind() != ErrorKind::rejected && error.kind() != ErrorKind::conflict) throw;
         return false;
     }
 }
@@ -106,7 +106,8 @@ std::optional<StoreHome> RestoreGuard::read(Runner& runner) const {
 RestoreGuard::View RestoreGuard::judge(StoreHome home) {
     View view{.why = home.hold ? std::optional(home.hold->why)
                                : sign_of_restore(home, memory_.of(home.incarnation))};
-    if (!view.why && standing_ == Standing::held && home.incarnation == held_incarnation_)
+    view.shows_sign = view.why && !home.hold;
+    if (!view.why && standing_ == Standing::held && home.incarnation == seen_incarnation_)
         view.why = why_;
     view.home = std::move(home);
     return view;
@@ -115,7 +116,7 @@ RestoreGuard::View RestoreGuard::judge(StoreHome home) {
 void RestoreGuard::note(const View& view) {
     standing_ = view.why ? Standing::held : Standing::clear;
     why_ = view.why.value_or("");
-    held_incarnation_ = view.home.incarnation;
+    seen_incarnation_ = view.home.incarnation;
     look_at_ = SteadyClock::now() + look_interval;
     if (!view.why) memory_.note(view.home.incarnation, view.home.epoch, SystemClock().now());
 }
@@ -175,15 +176,17 @@ void RestoreGuard::look(Runner& runner, const std::function<Instant()>& now) {
     View view;
     {
         const base::MutexLock lock(mutex_);
+        // One that was there before is about to come back, perhaps from a backup.
         if (!home) {
-            standing_ = Standing::unguarded;
-            look_at_ = SteadyClock::now() + look_interval;
+            if (standing_ != Standing::held) standing_ = Standing::unguarded;
+            look_at_ = SteadyClock::now();
+            if (seen_incarnation_.empty()) look_at_ += look_interval;
             return;
         }
         view = judge(std::move(*home));
         note(view);
     }
-    if (view.why && !view.home.hold) if_allowed([&] { hold(runner, view.home, *view.why, now()); });
+    if (view.shows_sign) if_allowed([&] { hold(runner, view.home, *view.why, now()); });
     if (!view.why && raise_is_due()) {
         const bool raised = if_allowed([&] { raise(runner, view.home); });
         const base::MutexLock lock(mutex_);

@@ -49,6 +49,7 @@ private:
     struct View {
         StoreHome home{};
         std::optional<std::string> why{};  // it is held
+        bool shows_sign = false;           // by what was just read, and nobody has noted it yet
     };
 
     std::optional<StoreHome> read(const std::function<void(const OnTaggedRow&)>& run) const;
@@ -70,7 +71,7 @@ private:
     EpochMemory memory_ POSTROOM_GUARDED_BY(mutex_);
     Standing standing_ POSTROOM_GUARDED_BY(mutex_) = Standing::unknown;
     std::string why_ POSTROOM_GUARDED_BY(mutex_);               // of held
-    std::string held_incarnation_ POSTROOM_GUARDED_BY(mutex_);  // of held
+    std::string seen_incarnation_ POSTROOM_GUARDED_BY(mutex_);  // the last one seen
     SteadyClock::time_point look_at_ POSTROOM_GUARDED_BY(mutex_){};
     std::optional<SteadyClock::time_point> raised_at_ POSTROOM_GUARDED_BY(mutex_);
 };

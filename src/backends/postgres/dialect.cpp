@@ -203,7 +203,7 @@ sql::Dialect make_dialect() {
     d.in_array = "{column} = ANY (:{param}::bigint[])";
     d.paged = &paged;
     d.pause.pause = "INSERT INTO {paused} (topic) VALUES (:topic) ON CONFLICT DO NOTHING";
-    d.restore.here = "{here}()";
+    d.restore = {.here = "{here}()", .can_write = "NOT pg_is_in_recovery()"};
     d.schema = schema_files();
     d.routines = routine_files();
     d.before_routines = before_routines_text;

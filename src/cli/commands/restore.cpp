@@ -43,7 +43,7 @@ std::string lines_of(const RestoreReport& report) {
     if (report.why)
         text +=
             "  'postroom restore continue' delivers everything that waits, 'discard' sets it aside "
-            "first, 'requeue' delivers also what was set aside before\n";
+            "first, 'requeue' also delivers what was set aside earlier\n";
     return text;
 }
 
@@ -93,14 +93,13 @@ std::string question_of(const RestoreResult& planned) {
     const std::string messages = counted(planned.matched, "message");
     switch (planned.answer) {
         case RestoreAnswer::proceed:
-            return fmt::format("deliver the {} that wait in store '{}'?", messages, planned.store);
+            return fmt::format("deliver {} waiting in store '{}'?", messages, planned.store);
         case RestoreAnswer::discard:
             return fmt::format("set aside {} of store '{}', and deliver the rest?", messages,
                                planned.store);
         case RestoreAnswer::requeue:
             return fmt::format(
-                "deliver everything that waits in store '{}', and {} that were set "
-                "aside?",
+                "deliver everything that waits in store '{}', and {} set aside earlier?",
                 planned.store, messages);
     }
     return "";

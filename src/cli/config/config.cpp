@@ -195,7 +195,9 @@ RestoreGuardOptions restore_guard(const Reader& read) {
     RestoreGuardOptions options{.on = read.flag("relay.restore_guard"),
                                 .state_dir = read.text("relay.state_dir")};
     const char* const given = std::getenv("STATE_DIRECTORY");
-    if (options.state_dir.empty() && given != nullptr) options.state_dir = given;
+    // A unit may have several, with colons between them.
+    if (options.state_dir.empty() && given != nullptr)
+        options.state_dir = std::string_view(given).substr(0, std::string_view(given).find(':'));
     return options;
 }
 

@@ -18,7 +18,9 @@ namespace postroom::test::postgres_restore {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 using testing::SizeIs;
 
 constexpr std::chrono::seconds patience{120};
@@ -139,6 +141,8 @@ TEST_F(PostgresRestore, ABaseBackupThatIsPutBackIsHeldAlsoForAWorkerThatGoesOn) 
     EXPECT_THAT(refusal(server.url()), HasSubstr("has gone back in time"));
 }
 
+// Nor while it is a standby and behind: nobody can claim there, and what it says of the past must
+// not stop its primary.
 TEST_F(PostgresRestore, AStandbyThatIsPromotedIsNotHeld) {
     RestorablePostgres primary;
     RestorablePostgres standby;
@@ -148,7 +152,16 @@ TEST_F(PostgresRestore, AStandbyThatIsPromotedIsNotHeld) {
     standby.restart_with(folder / "standby");
     ASSERT_EQ(psql(standby.url(), "SELECT pg_is_in_recovery()"), (SqlRows{{"t"}}));
     // What the relay remembers is newer than the base backup: it came by replication.
+    psql(standby.url(), "SELECT pg_wal_replay_pause()");
+    const auto paused = [&] {
+        return psql(standby.url(), "SELECT pg_get_wal_replay_pause_state()") == SqlRows{{"paused"}};
+    };
+    ASSERT_TRUE(wait_until(paused, 60s, 10ms));
     claim(primary.url());
+    EXPECT_THAT(refusal(standby.url()),
+                AllOf(Not(HasSubstr("delivery is held")), Not(testing::Eq("nothing"))));
+    EXPECT_EQ(refusal(primary.url()), "nothing");
+    psql(standby.url(), "SELECT pg_wal_replay_resume()");
     Outbox(*open(primary.url())).enqueue({.topic = "t", .payload = "p"});
     const SqlRows written = psql(primary.url(), "SELECT pg_current_wal_flush_lsn()");
     const auto replayed = [&] {

@@ -5,6 +5,6 @@ AS $$
 BEGIN
     RETURN format('cluster %s, database %s', (SELECT c.system_identifier FROM pg_control_system() c),
                   (SELECT d.oid FROM pg_database d WHERE d.datname = current_database()));
-EXCEPTION WHEN insufficient_privilege THEN
+EXCEPTION WHEN insufficient_privilege OR undefined_function OR feature_not_supported THEN
     RETURN '';
 END $$;
