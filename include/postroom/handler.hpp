@@ -333,6 +333,7 @@ private:
 
     std::map<std::pair<std::string, std::string>, Route> routes_;
     std::vector<std::pair<std::string, Route>> patterns_;  // in order of registration
+    bool has_rates_ = false;                               // some of them
 };
 
 // What becomes of a message that nobody handles.

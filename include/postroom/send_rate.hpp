@@ -6,8 +6,8 @@
 //
 // Topics that share one share its rate, and so do all stores of a dispatcher. Another process has
 // its own. What may not start yet goes back to the database until its turn, without an attempt: it
-// holds no worker and no lease, and others pass it. Where more wait than ten minutes can take, the
-// rest looks again after ten minutes.
+// holds no worker and no lease, and others pass it. Where more wait than an hour can take, the rest
+// is tried again after half an hour to an hour.
 //
 // Thread safety: may be shared.
 #pragma once

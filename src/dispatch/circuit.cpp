@@ -32,6 +32,10 @@ bool Circuit::succeeded() {
     if (running_ > 0) --running_;
     if (open_until_ || allowed_ == 0) return false;  // begun before it opened, or closed anyway
     if (++borne_ < allowed_) return false;
+    if (allowed_ == 1) {  // it answers: the outage is over, and another one would begin anew
+        since_.reset();
+        topics_.clear();
+    }
     borne_ = 0;
     allowed_ *= 2;
     if (allowed_ < full_speed_) return false;

@@ -41,6 +41,7 @@ void ClaimPacer::nudged() {
 void ClaimPacer::expected(Instant now, Instant at) {
     if (failing_) return;
     next_at_ = std::min(next_at_, std::max(at, now + options_.expected_gap));
+    idle_ = options_.recheck;  // if it is not there yet, it will be in a moment
 }
 
 void ClaimPacer::rung() {

@@ -115,14 +115,12 @@ void DispatchState::accept_hot(Message message, Instant reserved_at) {
 }
 
 void DispatchState::expect_turns(Instant now) {
-    for (auto at = slowed.begin(); at != slowed.end();) {
-        const Instant turn = (*at)->next_turn(now);
-        if (turn == Instant::max()) {
-            at = slowed.erase(at);
-        } else {
-            pacer.expected(now, turn);
-            ++at;
-        }
+    // A message is stored as given back a little later than its rest begins.
+    constexpr Duration stored_within = std::chrono::milliseconds{10};
+    std::erase_if(slowed, [now](const auto& rate) { return rate.second < now; });
+    for (const auto& [rate, last_turn] : slowed) {
+        const Instant turn = rate->next_turn(now);
+        if (turn < Instant::max()) pacer.expected(now, turn + stored_within);
     }
 }
 

@@ -6,8 +6,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -96,8 +96,9 @@ struct DispatchState {
     BornLeases born;
     std::vector<Unverified> unverified{};
     PausedTopics paused{};
-    // Rates that messages wait for: claims come with their turns. The setup keeps them alive.
-    std::set<const SendRate*> slowed{};
+    // Rates that messages of this store wait for, and until when: claims come with their turns. The
+    // setup keeps them alive.
+    std::map<const SendRate*, Instant> slowed{};
     std::optional<Duration> offset{};  // the database's clock minus ours, once it is known
     // Waiting and running.
     DispatchQueues queues;

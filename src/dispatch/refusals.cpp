@@ -39,9 +39,11 @@ Refusal Refusals::destination_rests(const DispatchState& state, const Message& m
 
 Refusal Refusals::waits_for_turn(DispatchState& state, const Message& message, SendRate& rate,
                                  Instant now) {
-    state.slowed.insert(&rate);
+    const Duration rest = rate.rest(now);
+    Instant& last_turn = state.slowed[&rate];
+    last_turn = std::max(last_turn, now + rest);
     return {.settlement =
-                released(message, rate.rest(now),
+                released(message, rest,
                          fmt::format("it waits for its turn: its rate is {} messages a second",
                                      rate.per_second()))};
 }

@@ -54,6 +54,7 @@ Routes& Routes::on_matching(std::string pattern, std::uint32_t batch_max, BatchH
         throw std::invalid_argument(
             fmt::format("handler of topics '{}': must not be empty", pattern));
     }
+    has_rates_ = has_rates_ || rate != nullptr;
     patterns_.emplace_back(std::move(pattern), Route{.batch = std::move(handler),
                                                      .batch_max = batch_max,
                                                      .destination = std::move(destination),
@@ -97,6 +98,7 @@ const RetryPolicy* Routes::retry(std::string_view topic) const {
 }
 
 SendRate* Routes::rate(std::string_view topic) const {
+    if (!has_rates_) return nullptr;
     const Route* const route = find_matching(topic);
     return route == nullptr ? nullptr : route->rate.get();
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <optional>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -14,8 +16,10 @@ namespace {
 
 // Turns that are far away are forgotten with the process, and an operator may raise the rate: so
 // nothing rests for longer.
-constexpr Duration rest_max = std::chrono::minutes{10};
+constexpr Duration rest_max = std::chrono::hours{1};
 constexpr double burst_seconds = 0.25;
+// A message that comes a little late for its turn must not make the next one late too.
+constexpr double saved_min = 1.25;
 
 double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
@@ -37,24 +41,33 @@ double checked(double per_second) {
 struct SendRate::Bucket {
     explicit Bucket(double given)
         : per_second(checked(given)),
-          burst(std::max(1.0, per_second * burst_seconds)),
+          burst(std::max(saved_min, per_second * burst_seconds)),
           interval(after(1 / per_second)),
-          left(burst) {}
+          left(std::max(1.0, per_second * burst_seconds)) {}
 
     double left_at(Instant now) const POSTROOM_REQUIRES(mutex) {
-        return std::min(burst, left + std::max(0.0, seconds(now - at)) * per_second);
+        if (!at) return left;
+        return std::min(burst, left + std::max(0.0, seconds(now - *at)) * per_second);
     }
     // Turns end up a rounding error short of a whole one.
     static bool enough(double tokens) { return tokens >= 1 - 1e-6; }
+
+    // Those behind the last turn come back at different times, in the second half of the longest
+    // rest: all at once they would keep others waiting. Steps of the golden ratio spread evenly.
+    Duration rest_without_turn() POSTROOM_REQUIRES(mutex) {
+        spread = std::fmod(spread + 0.618033988749895, 1.0);
+        return after(seconds(rest_max) * (0.5 + spread / 2));
+    }
 
     const double per_second;
     const double burst;
     const Duration interval;
 
     base::Mutex mutex;
-    double left POSTROOM_GUARDED_BY(mutex);  // as of `at`
-    Instant at POSTROOM_GUARDED_BY(mutex){};
-    Instant turns_until POSTROOM_GUARDED_BY(mutex){};  // those of all that rest
+    double left POSTROOM_GUARDED_BY(mutex);                // as of `at`
+    std::optional<Instant> at POSTROOM_GUARDED_BY(mutex);  // none: never used
+    Instant turns_until POSTROOM_GUARDED_BY(mutex){};      // those of all that rest
+    double spread POSTROOM_GUARDED_BY(mutex) = 0;
 };
 
 SendRate::SendRate(double per_second) : bucket_(std::make_unique<Bucket>(per_second)) {}
@@ -72,7 +85,7 @@ bool SendRate::take(Instant now) {
     const double left = bucket_->left_at(now);
     if (!Bucket::enough(left)) return false;
     bucket_->left = std::max(0.0, left - 1);
-    bucket_->at = std::max(bucket_->at, now);
+    bucket_->at = std::max(bucket_->at.value_or(now), now);
     return true;
 }
 
@@ -80,7 +93,8 @@ Duration SendRate::rest(Instant now) {
     const base::MutexLock lock(bucket_->mutex);
     const double missing = std::max(0.0, 1 - bucket_->left_at(now));
     const Instant first = now + after(missing / bucket_->per_second);
-    const Instant turn = std::min(std::max(first, bucket_->turns_until), now + rest_max);
+    const Instant turn = std::max(first, bucket_->turns_until);
+    if (turn > now + rest_max) return bucket_->rest_without_turn();
     bucket_->turns_until = turn + bucket_->interval;
     return std::max(turn - now, Duration{1});
 }

@@ -41,6 +41,7 @@ protected:
     Instant turn() {
         const Instant again = core->claim_step(clock.now());
         while (std::optional<Work> work = core->take(clock.now())) core->run(std::move(*work));
+        clock.advance(settle_takes);
         settle_all();
         return again;
     }
@@ -48,6 +49,7 @@ protected:
         while (!core->all_settled()) core->settle_step(clock.now(), true);
     }
 
+    Duration settle_takes{};
     ManualClock clock;
     MemoryStore memory{clock};
     base::SystemRandom random;
@@ -71,8 +73,10 @@ TEST_F(DispatchRateTest, WhatIsTooMuchGoesBackWithoutAnAttemptAndHoldsUpNobody) 
                 Each(AllOf(Field(&Message::retry_count, 0U), Field(&Message::lost_count, 0U))));
 }
 
-// The loops come when a turn has come, and not at the next poll.
+// The loops come when a turn has come, and not at the next poll, though what waits for it is due
+// only some time after it was given back.
 TEST_F(DispatchRateTest, EveryTurnIsUsed) {
+    settle_takes = 5ms;
     put("slow.a", 6);
     put("slow.b", 6);  // of the same rate
     const Instant begin = clock.now();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <stdexcept>
 
 namespace postroom::send_rate_test {
@@ -32,6 +33,7 @@ TEST(SendRate, ASlowOneLetsSingleMessagesPass) {
     EXPECT_EQ(taken(rate, start), 1);
     EXPECT_EQ(taken(rate, start + 1999ms), 0);
     EXPECT_EQ(taken(rate, start + 2s), 1);
+    EXPECT_EQ(taken(rate, start + 1h), 1);
 }
 
 TEST(SendRate, EachThatRestsHasATurnBehindTheOneBeforeAndFindsIt) {
@@ -59,12 +61,22 @@ TEST(SendRate, TellsTheNextTurnAsLongAsSomethingRests) {
     EXPECT_EQ(rate.next_turn(start + 150ms), Instant::max());
 }
 
-TEST(SendRate, NothingRestsForLongerThanTenMinutes) {
+TEST(SendRate, NothingRestsForLongerThanAnHourAndTheRestDoesNotComeBackAtOnce) {
     SendRate rate(1);
     taken(rate, start);
-    Duration longest{};
-    for (int i = 0; i < 10'000; ++i) longest = std::max(longest, rate.rest(start));
-    EXPECT_EQ(longest, Duration(10min));
+    for (int turn = 1; turn <= 3'600; ++turn) EXPECT_EQ(rate.rest(start), turn * 1s);
+    std::map<std::int64_t, int> by_minute;
+    for (int i = 0; i < 30'000; ++i) ++by_minute[rate.rest(start) / 1min];
+    ASSERT_EQ(by_minute.size(), 30U);
+    EXPECT_EQ(by_minute.begin()->first, 30);
+    EXPECT_EQ(by_minute.rbegin()->first, 59);
+    for (const auto& [minute, count] : by_minute) EXPECT_NEAR(count, 1'000, 20) << minute;
+}
+
+TEST(SendRate, AMessageThatIsLateForItsTurnDoesNotDelayTheNext) {
+    SendRate rate(4);
+    EXPECT_EQ(taken(rate, start), 1);
+    for (int turn = 1; turn <= 20; ++turn) EXPECT_EQ(taken(rate, start + turn * 250ms + 20ms), 1);
 }
 
 TEST(SendRate, HasLimits) {

@@ -118,8 +118,8 @@ void add_route_settings(std::vector<Setting>& out) {
                  .default_value = "stdout",
                  .required = true},
                 {.name = "sinks.*.rate",
-                 .what = "Messages a second at most, such as 10 or 0.5; 0: as fast as it goes. "
-                         "What is too much waits in the database, without an attempt.",
+                 .what = "At most this many messages a second, such as 10 or 0.5; 0: no limit. "
+                         "The excess waits in the database, without an attempt.",
                  .kind = SettingKind::decimal,
                  .default_value = "0",
                  .most = static_cast<std::uint64_t>(SendRate::per_second_max)},
