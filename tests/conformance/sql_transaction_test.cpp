@@ -134,6 +134,23 @@ TEST_P(SqlTransactionLaw, WhatIsDoneOnTheNativeHandleIsCommitted) {
     }
 }
 
+// Goal: the mark by which a replaced transaction is noticed does not go with a savepoint of the
+// user's. Method: one that is older than the handle, undone and released.
+TEST_P(SqlTransactionLaw, ASavepointFromBeforeTheNativeHandleEndsNothing) {
+    SqlSandbox& sandbox = sql_sandbox();
+    sql("CREATE TABLE orders (id integer)");
+    const std::unique_ptr<Transaction> tx = store().begin();
+    run(*tx, sandbox.savepoint("older"));
+    const SqlSandbox::RunNatively run_natively = sandbox.native_handle(*tx);
+    run_natively("INSERT INTO orders VALUES (1)");
+    run_natively(sandbox.roll_back_to("older"));
+    outbox().enqueue(*tx, message);
+    run(*tx, sandbox.release("older"));
+    tx->commit();
+    EXPECT_EQ(sql("SELECT count(*) FROM orders"), (SqlRows{{"0"}}));
+    EXPECT_THAT(store().find(Queue::outbox, {}), SizeIs(1));
+}
+
 // Whatever it says afterwards, its effect may stand already: another attempt would repeat it.
 TEST_P(SqlTransactionLaw, AHandlerThatEndsItsTransactionAndThrowsEndsDead) {
     sql_sandbox();

@@ -219,7 +219,11 @@ bool Driver::ends_transaction(std::string_view sql) const {
     return word == "BEGIN" || word == "START" || Connection::ends_transaction(sql);
 }
 
+// What undoes or releases a savepoint of the user takes every later one along, so the mark of a
+// transaction is set before the first of them.
 SqlRows Driver::execute(const SqlStatement& statement) {
+    if (!borrowed() && in_transaction() && sql::first_word(statement.sql) == "SAVEPOINT")
+        watch_transaction();
     SqlRows rows;
     guarded([&] {
         if (statement.params.empty()) {

@@ -49,9 +49,9 @@ private:
     bool all_read_only(std::span<const sql::Call> calls);
 
     BusyWait busy_;
+    bool ended_ = false;   // since set_mark(); written by hooks, also when the file is closed
     const OpenFile file_;  // empty when borrowed
     sqlite3* const connection_;
-    bool ended_ = false;  // since set_mark(); written by hooks
     sql::StatementCache<Prepared> cache_;
     std::shared_ptr<Prepared> block_;  // nullptr: not yet
     std::string block_of_;             // the text of one row of it

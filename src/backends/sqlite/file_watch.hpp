@@ -1,9 +1,9 @@
 // FileWatch: whether a database was written to, told by size and time of its files.
 //
 // A commit appends to the write-ahead log or overwrites its beginning; a checkpoint writes to the
-// database file. Either changes what stat() says, and stat() needs no connection. That a log is
-// removed or emptied is no change: its last checkpoint was. The files must
-// not be opened for this: closing any descriptor of a file ends all locks that this process has on
+// database file. Either changes what stat() says, and stat() needs no connection. Removing or
+// emptying a log does not count as a change; the checkpoint before it did. The files must not be
+// opened for this: closing any descriptor of a file ends all locks that this process has on
 // it, those of SQLite among them.
 //
 // Times come in ticks of the kernel. A file that was written in the very tick in which it was
