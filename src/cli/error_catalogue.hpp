@@ -12,7 +12,7 @@
 
 namespace postroom::cli {
 
-using ErrorTexts = std::array<std::string_view, 5>;  // those that are not needed are empty
+using ErrorTexts = std::array<std::string_view, 7>;  // those that are not needed are empty
 
 struct ErrorEntry {
     // Whatever else ends with `exit`.

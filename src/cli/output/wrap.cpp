@@ -8,11 +8,24 @@
 
 namespace postroom::cli {
 
+namespace {
+
+// Where the first word of a text ends. A command in quotes or brackets is one word: it is copied.
+std::size_t end_of_word(std::string_view text) {
+    const char closing = text.front() == '\'' ? '\'' : text.starts_with("(postroom ") ? ')' : '\0';
+    const std::size_t closed = closing == '\0' ? std::string_view::npos : text.find(closing, 1);
+    const std::size_t from =
+        closed < std::min(text.find('\n'), text.size()) ? closed : std::size_t{0};
+    return std::min(text.find_first_of(" \n", from), text.size());
+}
+
+}  // namespace
+
 std::string wrapped(std::string_view text, std::size_t indent, std::size_t width) {
     std::string out;
     std::size_t column = indent;
     while (!text.empty()) {
-        const std::size_t end = std::min(text.find_first_of(" \n"), text.size());
+        const std::size_t end = end_of_word(text);
         const std::string_view word = text.substr(0, end);
         const std::size_t length = base::code_point_count(word);
         if (column > indent && column + 1 + length > width) {
