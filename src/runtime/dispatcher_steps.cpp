@@ -183,7 +183,8 @@ Instant Dispatcher::Threads::maintain(ServedStore& store, Instant now) {
     const Instant visit = turns_.after(now, store.number) + after_report;
     if (in_visits && !turns_.is_on(now, store.number)) return visit;
     const Instant next = store.core->maintain_step(now, store.stop.get_token());
-    if (!store.quiet) return next;
+    // What is unfinished, or due in a moment, is done in this visit.
+    if (!store.quiet || next < now + after_report) return next;
     return std::max(next, in_visits ? visit : now + options_.purge_interval);
 }
 
