@@ -7,6 +7,7 @@
 // there is, else it would prove nothing.
 #include <elf.h>
 #include <gtest/gtest.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 #include <sys/user.h>
@@ -64,11 +65,15 @@ std::uint64_t instruction_pointer(pid_t child) {
 #endif
 }
 
+constexpr int not_traced = 77;
+
 // Waits until the child has stopped; false: it has ended, and well.
 bool stopped(pid_t child) {
     int status = 0;
     if (waitpid(child, &status, 0) != child) throw std::runtime_error("waitpid");
     if (WIFSTOPPED(status)) return true;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == not_traced)
+        throw std::runtime_error("this test needs ptrace(), which is forbidden here");
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
         throw std::runtime_error("the child took the strings for equal, or crashed");
     return false;
@@ -77,7 +82,8 @@ bool stopped(pid_t child) {
 // The child stops before and after the comparison; the same strings are compared once before that,
 // so that the loader has done its part.
 [[noreturn]] void compare_and_exit(Compare compare, std::string_view a, std::string_view b) {
-    ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
+    if (ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) _exit(not_traced);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // none stays behind when the test fails
     bool equal = compare(a, b);
     raise(SIGSTOP);
     equal |= compare(a, b);
