@@ -73,18 +73,17 @@ TEST_P(GroupCommitTest, WhatManyWritersWereToldHoldsWhenTheyAreKilled) {
     const std::uint64_t kills = scaled(100, 8);
     for (std::uint64_t i = 0; i < kills; ++i) writers.run_and_kill();
 
+    // In one statement: a backend may still be moving what its writer had asked for.
     const auto table = [&](const char* name) { return database().table(name); };
     std::map<std::string, int> times;
     std::set<std::string> open;
-    for (const auto& row :
-         database().sql(fmt::format("SELECT message_id FROM {} UNION ALL SELECT message_id FROM {}",
-                                    table("outbox_live"), table("outbox_waiting")))) {
-        open.insert(row.at(0).value());
+    for (const auto& row : database().sql(
+             fmt::format("SELECT message_id, 1 FROM {} UNION ALL SELECT message_id, 1 FROM {} "
+                         "UNION ALL SELECT message_id, 0 FROM {}",
+                         table("outbox_live"), table("outbox_waiting"), table("outbox_done")))) {
+        if (row.at(1) == "1") open.insert(row.at(0).value());
         ++times[row.at(0).value()];
     }
-    for (const auto& row :
-         database().sql(fmt::format("SELECT message_id FROM {}", table("outbox_done"))))
-        ++times[row.at(0).value()];
 
     const Promises promises = read_journal(journal);
     EXPECT_GT(promises.kept.size(), kills * 30);
