@@ -45,6 +45,9 @@ protected:
         server_->start();
     }
 
+    // Before what derived tests let it serve.
+    void TearDown() override { server_.reset(); }
+
     virtual StoreProvider& provider() { return stores_; }
 
     std::string logged() {
