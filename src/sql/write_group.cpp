@@ -10,9 +10,7 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-// The first in a group waits for the last, and other connections and processes for the whole group.
-constexpr std::size_t followers_max = 256;
-constexpr std::chrono::milliseconds writing_max{10};
+constexpr std::size_t followers_max = 256;  // of one transaction, as Waits::sharing
 
 // Such an error says something about the unit and nothing about the transaction.
 bool is_of_unit(const Error& error) {
@@ -139,7 +137,7 @@ PooledConnection WriteGroup::begin() {
 }
 
 void WriteGroup::write_followers(Connection& connection, Places& followers) {
-    const auto end = SteadyClock::now() + writing_max;
+    const auto end = SteadyClock::now() + waits_.sharing;
     while (followers.size() < followers_max && SteadyClock::now() < end && take_next(followers))
         run_follower(connection, *followers.back());
 }

@@ -41,6 +41,9 @@ public:
         Duration begin{};
         // How long an urgent one waits for its turn.
         Duration urgent = std::chrono::milliseconds{250};
+        // How long a leader takes in those who came meanwhile. The first of a group waits for the
+        // last, and other connections and processes for the whole group.
+        Duration sharing = std::chrono::milliseconds{10};
     };
     WriteGroup(Pool& pool, const Waits& waits) : pool_(pool), waits_(waits) {}
     WriteGroup(const WriteGroup&) = delete;

@@ -80,8 +80,11 @@ using Fate = std::string;
 
 class WriteGroupTest : public testing::Test {
 protected:
-    // Whoever stands in line has waited for long.
-    explicit WriteGroupTest(const WriteGroup::Waits& waits = {.begin = 0s, .urgent = 24h})
+    // Whoever stands in line has waited for long. Who shares is not decided by how long the machine
+    // lets a leader stand.
+    explicit WriteGroupTest(const WriteGroup::Waits& waits = {.begin = 0s,
+                                                              .urgent = 24h,
+                                                              .sharing = 24h})
         : group_(pool_, waits) {}
 
     // Brings a unit of this name; `work` is what it does.
@@ -131,7 +134,7 @@ protected:
 // Where nobody has waited for long enough to be refused, and nothing urgent waits at all.
 class WriteGroupOfLateComersTest : public WriteGroupTest {
 protected:
-    WriteGroupOfLateComersTest() : WriteGroupTest({.begin = 24h, .urgent = 0s}) {}
+    WriteGroupOfLateComersTest() : WriteGroupTest({.begin = 24h, .urgent = 0s, .sharing = 24h}) {}
 };
 
 TEST_F(WriteGroupTest, OneAloneHasATransactionOfItsOwn) {
