@@ -95,7 +95,7 @@ TEST_F(SqliteDriver, TheTimeOfARunStandsStill) {
     EXPECT_EQ(times[0], times[1]);
     EXPECT_EQ(times[0] % 1000, 0);
     EXPECT_GT(times[2], times[0]);
-    EXPECT_LT(times[2], times[0] + 10'000'000);
+    EXPECT_LT(times[2], times[0] + 600'000'000);
 }
 
 TEST_F(SqliteDriver, ValuesComeBackAsTheyWentIn) {
