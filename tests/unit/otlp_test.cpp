@@ -228,16 +228,18 @@ TEST(OtlpCollector, OnlyTheOriginOfItsUrlIsShown) {
               "https://c:4318");
 }
 
-// A port on this machine whose owner never answers: connections wait to be accepted for ever.
+// A port on this machine whose owner never answers: connections wait to be accepted for ever, or
+// are refused where it does not listen.
 class Silent {
 public:
-    Silent() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    explicit Silent(bool listens = true)
+        : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
         sockaddr_in address{};
         address.sin_family = AF_INET;
         address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
         socklen_t size = sizeof address;
         auto* const any = reinterpret_cast<sockaddr*>(&address);
-        if (::bind(socket_, any, size) != 0 || ::listen(socket_, 8) != 0 ||
+        if (::bind(socket_, any, size) != 0 || (listens && ::listen(socket_, 8) != 0) ||
             ::getsockname(socket_, any, &size) != 0)
             throw std::runtime_error("no port to listen on");
         url = "http://127.0.0.1:" + std::to_string(ntohs(address.sin_port)) + "/v1/traces";
@@ -300,13 +302,9 @@ TEST(OtlpExporter, NobodyWaitsForACollectorThatHangs) {
 }
 
 TEST(OtlpExporter, ACollectorThatIsDownIsToldOnceAndTriedAgain) {
-    std::string url;
-    {
-        const Silent gone;
-        url = gone.url;
-    }
+    const Silent collector(/*listens=*/false);  // keeps its port, which nobody else gets meanwhile
     Lines lines;
-    OtlpExporter exporter({.url = url,
+    OtlpExporter exporter({.url = collector.url,
                            .batch_delay = 1ms,
                            .attempts_max = 3,
                            .retry_pause = 1ms,
