@@ -23,6 +23,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
+constexpr auto patience = 60s;
+
 ChildOptions shell(const std::string& script) {
     return {.program = "/bin/sh", .arguments = {"-c", script}};
 }
@@ -57,11 +59,11 @@ bool process_exists(pid_t pid) { return ::kill(pid, 0) == 0; }
 
 TEST(ChildProcess, LinesArriveInOrderAndTheLastNeedsNoLineEnd) {
     ChildProcess child(shell("printf 'one\\n\\nthree'"));
-    EXPECT_EQ(child.read_line(10s), "one");
-    EXPECT_EQ(child.read_line(10s), "");
-    EXPECT_EQ(child.read_line(10s), "three");
-    EXPECT_EQ(child.read_line(10s), std::nullopt);
-    EXPECT_EQ(child.wait(10s), (ExitStatus{.code = 0, .signal = std::nullopt}));
+    EXPECT_EQ(child.read_line(patience), "one");
+    EXPECT_EQ(child.read_line(patience), "");
+    EXPECT_EQ(child.read_line(patience), "three");
+    EXPECT_EQ(child.read_line(patience), std::nullopt);
+    EXPECT_EQ(child.wait(patience), (ExitStatus{.code = 0, .signal = std::nullopt}));
 }
 
 TEST(ChildProcess, ReadLineGivesUpAfterItsTimeout) {
@@ -72,24 +74,24 @@ TEST(ChildProcess, ReadLineGivesUpAfterItsTimeout) {
 
 TEST(ChildProcess, ExitCodeAndSignalAreToldApart) {
     ChildProcess exits(shell("exit 7"));
-    EXPECT_EQ(exits.wait(10s), (ExitStatus{.code = 7, .signal = std::nullopt}));
+    EXPECT_EQ(exits.wait(patience), (ExitStatus{.code = 7, .signal = std::nullopt}));
     ChildProcess killed(shell("read line"));
     killed.kill(SIGKILL);
-    EXPECT_EQ(killed.wait(10s), (ExitStatus{.code = std::nullopt, .signal = SIGKILL}));
+    EXPECT_EQ(killed.wait(patience), (ExitStatus{.code = std::nullopt, .signal = SIGKILL}));
     EXPECT_FALSE(killed.running());
 }
 
 TEST(ChildProcess, InputReachesTheChild) {
     ChildProcess child({.program = "/bin/cat"});
     child.write_line("hello");
-    EXPECT_EQ(child.read_line(10s), "hello");
+    EXPECT_EQ(child.read_line(patience), "hello");
     child.close_input();
-    EXPECT_TRUE(child.wait(10s).value().success());
+    EXPECT_TRUE(child.wait(patience).value().success());
 }
 
 TEST(ChildProcess, WritingToAnEndedChildThrows) {
     ChildProcess child(shell("exit 0"));
-    ASSERT_TRUE(child.wait(10s).has_value());
+    ASSERT_TRUE(child.wait(patience).has_value());
     EXPECT_THROW(child.write_line("hello"), std::system_error);
 }
 
@@ -99,32 +101,32 @@ TEST(ChildProcess, EnvironmentIsAddedToOurs) {
     ChildOptions options = shell("echo $POSTROOM_SUPPORT_KEPT $POSTROOM_SUPPORT_REPLACED");
     options.environment = {{"POSTROOM_SUPPORT_REPLACED", "the child's"}};
     ChildProcess child(options);
-    EXPECT_EQ(child.read_line(10s), "ours the child's");
+    EXPECT_EQ(child.read_line(patience), "ours the child's");
 }
 
 TEST(ChildProcess, StandardErrorIsMergedOnRequest) {
     ChildOptions options = shell("echo oops >&2");
     options.merge_stderr = true;
     ChildProcess child(options);
-    EXPECT_EQ(child.read_all(10s), "oops\n");
+    EXPECT_EQ(child.read_all(patience), "oops\n");
 }
 
 TEST(ChildProcess, AStoppedChildStandsStillAndContinues) {
     ChildProcess child({.program = "/bin/cat"});
     child.write_line("before");
-    ASSERT_EQ(child.read_line(10s), "before");
+    ASSERT_EQ(child.read_line(patience), "before");
     child.kill(SIGSTOP);
     child.write_line("after");
     EXPECT_EQ(child.read_line(100ms), std::nullopt);
     EXPECT_TRUE(child.running());
     child.kill(SIGCONT);
-    EXPECT_EQ(child.read_line(10s), "after");
+    EXPECT_EQ(child.read_line(patience), "after");
 }
 
 TEST(ChildProcess, WaitDoesNotHangOnMoreOutputThanAPipeHolds) {
     ChildProcess child(shell("head -c 1000000 /dev/zero"));
-    ASSERT_TRUE(child.wait(10s).has_value());
-    EXPECT_EQ(child.read_all(10s).size(), 1'000'000U);
+    ASSERT_TRUE(child.wait(patience).has_value());
+    EXPECT_EQ(child.read_all(patience).size(), 1'000'000U);
 }
 
 TEST(ChildProcess, WaitReportsAChildThatStillRuns) {
@@ -147,7 +149,7 @@ TEST(ChildProcess, MovingHandsTheChildOver) {
     ChildProcess first({.program = "/bin/cat"});
     ChildProcess second(std::move(first));
     second.write_line("still here");
-    EXPECT_EQ(second.read_line(10s), "still here");
+    EXPECT_EQ(second.read_line(patience), "still here");
 }
 
 TEST(ChildProcess, AMissingProgramThrowsWithItsPath) {
