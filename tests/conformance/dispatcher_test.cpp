@@ -447,7 +447,8 @@ TEST_P(DispatcherLaw, ADestinationThatIsDownCostsNoAttemptAndIsDrainedAfterwards
     down = false;
     for (const WorkItemId& id : ids) EXPECT_TRUE(eventually_state(id, State::done));
     EXPECT_EQ(heard.count(EventKind::retried), 0U);
-    EXPECT_GE(heard.count(EventKind::circuit_closed), 1U);
+    // The thread that tells of it may be overtaken by those that settle.
+    EXPECT_TRUE(eventually([&] { return heard.count(EventKind::circuit_closed) >= 1; }));
 }
 
 TEST_P(DispatcherLaw, StopReleasesWhatWasNotStartedAndFinishesWhatRuns) {
