@@ -48,8 +48,17 @@ std::unique_ptr<Doorbell> DoorbellLaw::listening() {
     listeners_.push_back(sandbox().reopen());
     std::unique_ptr<Doorbell> bell = listeners_.back()->doorbell(queue());
     // Some begin to listen with the first wait(), and say so as soon as they do; the others always
-    // did. A ring of ours might come late, in the midst of a test.
-    if (!bell->wait(quiet, {})) bell->listen({});
+    // did. A ring of ours might come late, in the midst of a test. A busy server may let a listener
+    // in later than the bell waits for it: then it throws, and begins again.
+    const auto start = steady_clock::now();
+    for (bool listens = false; !listens;) {
+        try {
+            if (!bell->wait(quiet, {})) bell->listen({});
+            listens = true;
+        } catch (const Error&) {
+            if (since(start) > patience) throw;
+        }
+    }
     times_heard(*bell);
     return bell;
 }
