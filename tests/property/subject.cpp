@@ -322,10 +322,16 @@ std::string Subject::redrive(const Step& step) {
 }
 
 std::string Subject::purge(const Step& step) {
-    const PurgeResult result = store().purge(
-        step.queue,
-        {.older_than = step.a % 3 == 0 ? Duration{1h} : Duration{0}, .batch = everything});
-    return fmt::format("{} {} {}", result.purged, result.more, result.busy);
+    const PurgeRequest request{.older_than = step.a % 3 == 0 ? Duration{1h} : Duration{0},
+                               .batch = everything};
+    PurgeResult result = store().purge(step.queue, request);
+    std::uint64_t purged = result.purged;
+    // Where the history lies in days, the day that has just ended is a batch of its own.
+    for (int further = 0; result.more && further < 3; ++further) {
+        result = store().purge(step.queue, request);
+        purged += result.purged;
+    }
+    return fmt::format("{} {} {}", purged, result.more, result.busy);
 }
 
 std::string Subject::snapshot() {
