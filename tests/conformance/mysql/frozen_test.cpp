@@ -35,10 +35,16 @@ protected:
         return ErrorKind::misuse;
     }
 
+    // With the usual patience: a slow disk is not what these tests are about.
+    static std::string deployed(const std::string& url) {
+        mysql::open_schema(url)->deploy();
+        return url;
+    }
+
     PrivateMariadb mariadb;
     const std::unique_ptr<Store> store =
-        mysql::open_store(mariadb.server().url(mariadb.server().create_database()),
-                          {.deploy_schema = true, .connect_timeout = 2s, .statement_timeout = 1s});
+        mysql::open_store(deployed(mariadb.server().url(mariadb.server().create_database())),
+                          {.connect_timeout = 5s, .statement_timeout = 4s});
     const Outbox outbox{*store};
 };
 

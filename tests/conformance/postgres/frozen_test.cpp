@@ -35,10 +35,16 @@ ErrorKind kind_while_frozen(PrivatePostgres& postgres, const Act& act) {
 
 class PostgresFrozen : public testing::Test {
 protected:
+    // With the usual patience: a slow machine is not what these tests are about.
+    static std::string deployed(const std::string& url) {
+        postgres::open_schema(url)->deploy();
+        return url;
+    }
+
     PrivatePostgres postgres;
-    const std::string url = postgres.server().create_database();
-    const std::unique_ptr<Store> store = postgres::open_store(
-        url, {.deploy_schema = true, .connect_timeout = 2s, .statement_timeout = 1s});
+    const std::string url = deployed(postgres.server().create_database());
+    const std::unique_ptr<Store> store =
+        postgres::open_store(url, {.connect_timeout = 5s, .statement_timeout = 4s});
     const Outbox outbox{*store};
 };
 
