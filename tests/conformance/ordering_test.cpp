@@ -312,7 +312,7 @@ TEST_P(OrderingLaw, ConcurrentWorkersKeepTheOrderOfEveryKey) {
     std::atomic<int> done = 0;
     in_parallel(8, [&](int) {
         const OwnerToken owner = OwnerToken::generate();
-        const auto give_up = std::chrono::steady_clock::now() + 120s;
+        const auto give_up = std::chrono::steady_clock::now() + 200s;
         while (done < keys * each && std::chrono::steady_clock::now() < give_up) {
             for (const Message& message : work().claim(owner, long_lease, 5)) {
                 {
@@ -347,7 +347,7 @@ TEST_P(OrderingLaw, NothingIsStuckWhenWritersAndWorkersMeet) {
             return;
         }
         const OwnerToken owner = OwnerToken::generate();
-        const auto give_up = std::chrono::steady_clock::now() + 60s;
+        const auto give_up = std::chrono::steady_clock::now() + 200s;
         while (done < writers * per_writer && std::chrono::steady_clock::now() < give_up)
             for (const Settled settled : work().ack(leases_of(work().claim(owner, long_lease, 4))))
                 done += settled == Settled::done ? 1 : 0;

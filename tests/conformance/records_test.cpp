@@ -123,7 +123,7 @@ TEST_P(RecordsLaw, AttemptsStayWithARedrivenMessageAndGoWithIt) {
     EXPECT_THAT(attempts(id), SizeIs(1));
     work().ack(claim_one());
     EXPECT_THAT(attempts(id), SizeIs(queue() == Queue::outbox ? 1 : 0)) << "the history has them";
-    pass(2ms);
+    pass(5ms);
     store().purge(queue(), {.older_than = 1ms});
     EXPECT_THAT(attempts(id), IsEmpty());
 }

@@ -77,7 +77,7 @@ TEST_P(ProceduresUpgrade, ReplacesRoutinesWhileWritersGoOn) {
         for (int round = 0; round < 5; ++round) {
             make_old();
             const int before = written;
-            ASSERT_TRUE(wait_until([&] { return written > before + 20; }, 30s));
+            ASSERT_TRUE(wait_until([&] { return written > before + 20; }, 90s));
             mysql::open_schema(database.url())->deploy();
         }
     }

@@ -53,12 +53,13 @@ TEST(PostgresHosts, AFrozenServerIsLeftForTheNextHost) {
             EXPECT_NE(error.kind(), ErrorKind::rejected) << error.what();
         }
     }
+    const auto took = elapsed();
     first.thaw();
     // Nominally 14 s; a loaded machine takes longer, and one that waits for each statement and each
     // connection as long as those may take needs 45 s and more.
     EXPECT_TRUE(stored);
-    EXPECT_LT(elapsed(), 30s);
-    RecordProperty("seconds", fmt::format("{}", elapsed() / 1.0s));
+    EXPECT_LT(took, 40s);
+    RecordProperty("seconds", fmt::format("{}", took / 1.0s));
     EXPECT_EQ(psql(second.server().url("postgres"), "SELECT count(*) FROM infra.outbox_live"),
               (SqlRows{{"1"}}));
 }

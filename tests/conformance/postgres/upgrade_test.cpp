@@ -66,7 +66,7 @@ public:
                     if (*counts_[i] < before[i] + more) return false;
                 return true;
             },
-            60s);
+            120s);
     }
     std::vector<std::string> stop() {
         threads_.clear();
@@ -168,7 +168,7 @@ void Upgrade::deliver_all(Queue queue) {
             store->settle(nullptr, queue, settlements);
             return settlements.empty() && store->counts(queue).ready == 0;
         },
-        60s);
+        200s);
     EXPECT_TRUE(all);
 }
 
