@@ -17,8 +17,7 @@ constexpr std::chrono::seconds tool_patience{120};
 Ran run_tool(const std::string& program, const std::vector<std::string>& arguments,
              const std::string& input) {
     ChildProcess child({.program = program, .arguments = arguments, .merge_stderr = true});
-    if (!input.empty()) child.write_line(input);
-    child.close_input();
+    feed(child, input);
     Ran ran{.out = child.read_all(tool_patience)};
     const std::optional<ExitStatus> status = child.wait(tool_patience);
     if (status && status->code) ran.code = *status->code;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <fstream>
 #include <sstream>
+#include <system_error>
 
 #include "base/utf8.hpp"
 
@@ -48,8 +49,7 @@ ChildProcess ProgramFolder::start_with(const std::vector<std::string>& arguments
 
 Ran ProgramFolder::run(const std::vector<std::string>& arguments, const std::string& input) const {
     ChildProcess child = start_with(arguments, "err_of_run");
-    if (!input.empty()) child.write_line(input);
-    child.close_input();
+    feed(child, input);
     Ran ran{.out = child.read_all(patience)};
     const std::optional<ExitStatus> status = child.wait(patience);
     if (status && status->code) ran.code = *status->code;
@@ -77,7 +77,10 @@ if child == 0:
     os.environ.setdefault('TERM', 'xterm')
     os.chdir(folder)
     os.execv(program, sys.argv[4:])
-os.write(terminal, answer.encode() + b'\n')
+try:
+    os.write(terminal, answer.encode() + b'\n')
+except OSError:
+    pass  # it asked nothing and has ended
 seen = b''
 while True:
     try:
@@ -100,6 +103,15 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
     const std::optional<ExitStatus> status = child.wait(patience);
     if (status && status->code) ran.code = *status->code;
     return ran;
+}
+
+void feed(ChildProcess& child, const std::string& input) {
+    try {
+        if (!input.empty()) child.write_line(input);
+    } catch (const std::system_error& error) {
+        if (error.code() != std::errc::broken_pipe) throw;
+    }
+    child.close_input();
 }
 
 std::string text_member(const std::string& json, const std::string& key) {

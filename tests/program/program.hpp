@@ -50,6 +50,10 @@ private:
     std::map<std::string, std::string> variables_;
 };
 
+// Writes `input`, if there is any, as a line to the child's standard input, and ends that. A child
+// that does not read it, and may have ended by now, is none the worse for it.
+void feed(ChildProcess& child, const std::string& input);
+
 // The text behind `"key":"` in `json`; fails the test when it is not there.
 std::string text_member(const std::string& json, const std::string& key);
 
