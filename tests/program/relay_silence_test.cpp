@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <future>
 
 #include "cli/exit_code.hpp"
 #include "program/program.hpp"
@@ -33,16 +34,40 @@ protected:
     }
     std::size_t logged(const std::string& part) const { return count_of(folder.read("err"), part); }
 
-    // Ends the relay by SIGTERM, and soon: drain_timeout and 5 s are 10 s, but for the load of the
-    // machine.
+    // Ends the relay by SIGTERM, and soon: drain_timeout and 5 s are 10 s, but for a machine that
+    // stands still.
     void expect_forced_end() {
         relay->kill(SIGTERM);
         const auto begun = std::chrono::steady_clock::now();
         const std::optional<ExitStatus> status = relay->wait(patience);
-        EXPECT_LT(std::chrono::steady_clock::now() - begun, 20s);
+        EXPECT_LT(std::chrono::steady_clock::now() - begun, 60s);
         ASSERT_TRUE(status);
         EXPECT_EQ(status->code, static_cast<int>(cli::ExitCode::unavailable));
         expect_log("RELAY_STOP_FORCED");
+    }
+
+    // Whether commits wait for a standby: the server heeds its settings some time after it was
+    // told to. The commit is of nothing that stays, and its wait is ended.
+    bool a_commit_waits() const {
+        const auto committed = std::async(std::launch::async, [this] {
+            psql(url, "SELECT pg_logical_emit_message(true, 'probe', '')");
+        });
+        bool waited = false;
+        while (committed.wait_for(20ms) != std::future_status::ready)
+            waited = !psql(url,
+                           "SELECT pg_cancel_backend(pid) FROM pg_stat_activity "
+                           "WHERE wait_event = 'SyncRep' AND query LIKE '%emit_message%'")
+                          .empty() ||
+                     waited;
+        return waited;
+    }
+
+    // Of the first line that has it.
+    long unanswered_ms() const {
+        const std::string log = folder.read("err");
+        const std::string name = "\"unanswered_ms\":";
+        const std::size_t at = log.find(name);
+        return at == std::string::npos ? -1 : std::stol(log.substr(at + name.size()));
     }
 
     PrivatePostgres postgres;
@@ -79,11 +104,12 @@ TEST_F(RelaySilence, AFrozenServerDoesNotKeepTheRelayFromEnding) {
 TEST_F(RelaySilence, ACommitThatWaitsForAStandbyIsToldOfAndDoesNotKeepTheRelayFromEnding) {
     psql(url, "ALTER SYSTEM SET synchronous_standby_names = 'absent'");
     psql(url, "SELECT pg_reload_conf()");
+    ASSERT_TRUE(wait_until([&] { return a_commit_waits(); }, patience));
     psql(url,
          "SET synchronous_commit = local; SELECT infra.outbox_enqueue('t', '1'::jsonb, "
          "ordering_key => 'k')");
     expect_log("\"event\":\"OUTBOX_STORE_WAIT\"");
-    EXPECT_THAT(folder.read("err"), HasSubstr("\"unanswered_ms\":1"));
+    EXPECT_GE(unanswered_ms(), 10'000);
     expect_forced_end();
     expect_log("RELAY_STOP_WAITS");
 }
