@@ -6,8 +6,8 @@ import {ask, base, check, eventually, finish, tokenOf} from './client.mjs';
 
 const token = tokenOf('admin');
 
-// Reads events until `enough` says so.
-function listen(enough, headers = {}) {
+// Reads events until `enough` says so. `begun` is called when the first one has come.
+function listen(enough, headers = {}, begun = () => {}) {
     return new Promise((resolve, reject) => {
         const request = http.get(
             {
@@ -29,6 +29,7 @@ function listen(enough, headers = {}) {
                                                (line) =>
                                                    [line.slice(0, line.indexOf(':')),
                                                     line.slice(line.indexOf(':') + 2)])));
+                    if (events.length > 0) begun();
                     if (!enough(events)) return;
                     resolve(events);
                     request.destroy();
@@ -76,9 +77,15 @@ check(
         'reset',
     'so does rubbish');
 
-const operation = listen(
-    (events) => events.some(
-        (event) => event.event === 'operation' && JSON.parse(event.data).status === 'finished'));
+// Whoever listens from now on is not told what has ended before: it has to be there first.
+let operation;
+await new Promise((begun, failed) => {
+    operation = listen(
+        (events) => events.some(
+            (event) => event.event === 'operation' && JSON.parse(event.data).status === 'finished'),
+        {}, begun);
+    operation.catch(failed);
+});
 await eventually(
     'the operation', async () => (await ask('POST', '/api/operations', {
                                      token,
