@@ -194,10 +194,14 @@ TEST(OperatorOnStores, ARelayIsNotReadyWhileAStoreOfItsPlanWasNeverReached) {
         wait_until([&] { return count_of(folder.read("err"), "ADMIN_READY") == 1; }, patience));
     const std::string url = text_member(folder.read("err"), "url");
     const auto health = [&] { return folder.run({"healthcheck", url}); };
-    EXPECT_TRUE(wait_until([&] { return count_of(health().out, "south") > 0; }, patience));
+    EXPECT_TRUE(wait_until([&] { return count_of(health().out, "south") > 0; }, patience, 100ms));
     EXPECT_EQ(health().code, 1);
     EXPECT_EQ(folder.run({"healthcheck", "--ready", url}).code, 1);
-    EXPECT_THAT(folder.run({"status", "--remote", url}).out, HasSubstr("unreachable: "));
+    EXPECT_TRUE(wait_until(
+        [&] {
+            return count_of(folder.run({"status", "--remote", url}).out, "unreachable: ") > 0;
+        },
+        patience, 100ms));
     relay.kill(SIGTERM);
     ASSERT_TRUE(relay.wait(patience));
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "program/program_on.hpp"
+#include "support/wait_until.hpp"
 
 namespace postroom::test::remote_test {
 namespace {
@@ -108,7 +109,12 @@ TEST_P(RemoteOn, ChangesWhereTheRelayAllowsIt) {
     EXPECT_THAT(remote({"pause", "order.*"}).out, HasSubstr("'order.*' is paused"));
     EXPECT_THAT(remote({"status"}).out, HasSubstr("'order.*' has been paused for"));
     EXPECT_THAT(remote({"redrive", id}).out, HasSubstr("1 message redriven"));
-    EXPECT_THAT(remote({"explain", id}).out, HasSubstr("'postroom resume \"order.*\"'"));
+    // The relay has it in its hands for a moment before it lets it rest.
+    EXPECT_TRUE(wait_until(
+        [&] {
+            return count_of(remote({"explain", id}).out, "'postroom resume \"order.*\"'") == 1;
+        },
+        std::chrono::seconds{90}, std::chrono::milliseconds{100}));
     EXPECT_THAT(remote({"resume", "order.*"}).out, HasSubstr("'order.*' is resumed"));
     EXPECT_THAT(remote({"status"}).out, Not(HasSubstr("paused")));
 }

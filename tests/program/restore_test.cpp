@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <filesystem>
-#include <thread>
 
 #include "program/program_on.hpp"
 #include "support/wait_until.hpp"
@@ -109,13 +108,12 @@ TEST_P(RestoreOn, ARelayThatRunsHeedsAHoldByHandAndItsEnd) {
               "main: delivery was held already\n");
     // It looks every few seconds: something that comes before is delivered, so it is given some
     // until it says that it holds.
-    bool said = false;
-    for (int i = 0; i < 60 && !said; ++i) {
-        folder.good({"enqueue", "late", "--payload", "{}", "--url", "sqlite:shop.db"});
-        said = folder.read("err").find("delivery is held: held by ") != std::string::npos;
-        if (!said) std::this_thread::sleep_for(std::chrono::milliseconds{500});
-    }
-    EXPECT_TRUE(said);
+    EXPECT_TRUE(wait_until(
+        [&] {
+            folder.good({"enqueue", "late", "--payload", "{}", "--url", "sqlite:shop.db"});
+            return folder.read("err").find("delivery is held: held by ") != std::string::npos;
+        },
+        std::chrono::seconds{90}, std::chrono::milliseconds{500}));
     folder.good({"restore", "continue", "--yes", "--url", "sqlite:shop.db"});
     folder.good({"enqueue", "after", "--payload", "{}", "--url", "sqlite:shop.db"});
     EXPECT_TRUE(wait_until([&] { return one_value("SELECT count(*) FROM outbox_live") == "0"; },

@@ -126,7 +126,7 @@ TEST_P(TerminalOn, TopFillsTheScreenAndGivesItBack) {
     folder.set("NO_COLOR", "1");
     enqueue_dead("a");
     folder.good({"pause", "held.back"});
-    const Ran ran = folder.on_terminal({"top"}, "xq");
+    const Ran ran = folder.on_terminal({"top", "--every", "1h"}, "xq");
     EXPECT_EQ(ran.code, 0) << ran.out;
     EXPECT_EQ(count_of(ran.out, "\033[H"), 2U) << "at first, and for the key that is not q";
     EXPECT_EQ(count_of(ran.out, "\033[?1049h"), 1U);
