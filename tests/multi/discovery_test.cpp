@@ -219,8 +219,9 @@ TEST_F(Discovery, StoresThatComeAndGoUnderLoadLoseNothing) {
     writer.join();
     EXPECT_TRUE(eventually([&] { return journal.size() >= static_cast<std::size_t>(written); }));
     EXPECT_TRUE(eventually([&] {
-        return !Outbox(*stores.find("a")).counts().oldest &&
-               !Outbox(*stores.find("b")).counts().oldest;
+        const StorePtr a = stores.find("a");
+        const StorePtr b = stores.find("b");  // not there while it could not be opened again
+        return a && b && !Outbox(*a).counts().oldest && !Outbox(*b).counts().oldest;
     }));
 }
 
