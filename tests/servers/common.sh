@@ -18,6 +18,9 @@ fi
 
 memory_needed_kib=$((4 * 1024 * 1024))
 port_attempts_max=20
+# A process that was killed while the disk keeps it waiting is gone when the disk has answered.
+# shellcheck disable=SC2034  # read by the scripts that source this file
+kill_limit_seconds=60
 
 die() {
     printf '%s: %s\n' "${0##*/}" "$*" >&2

@@ -75,7 +75,7 @@ password=$test_password
 data=$data
 profile=$profile
 ENV
-    accepts_connections || fail_start "MariaDB accepts no connections"
+    wait_for_server "$(stored_pid)" accepts_connections || fail_start "MariaDB accepts no connections"
 }
 
 start() {

@@ -92,7 +92,7 @@ wait_for_server() {
 kill_server() {
     process_runs "$1" "$2" || return 0
     kill -KILL "$1" 2>/dev/null || true
-    wait_gone "$1" "$2" 10 || die "process $1 survives SIGKILL"
+    wait_gone "$1" "$2" "$kill_limit_seconds" || die "process $1 survives SIGKILL"
 }
 
 # Ends a server in good order, or else by force.

@@ -250,7 +250,7 @@ crash() {
         # What it runs now and then, such as pg_rewind, too.
         mapfile -t running < <(children_of "$supervisor")
         kill -KILL "$supervisor" "${running[@]}" 2>/dev/null || true
-        wait_gone "$supervisor" "$data/node$node.yml" 10 || die "process $supervisor survives SIGKILL"
+        wait_gone "$supervisor" "$data/node$node.yml" "$kill_limit_seconds" || die "process $supervisor survives SIGKILL"
     fi
     kill_postmaster "$(postmaster_of "$node")" "$data/node$node/pg"
     remove_locks "$data/node$node/pg" "$data/node$node"
@@ -277,7 +277,7 @@ stop() {
         supervisor=$(pid_in "$dir/etcd.pid") || true
         if process_runs "$supervisor" "$data/etcd"; then
             kill -KILL "$supervisor"
-            wait_gone "$supervisor" "$data/etcd" 10 || die "process $supervisor survives SIGKILL"
+            wait_gone "$supervisor" "$data/etcd" "$kill_limit_seconds" || die "process $supervisor survives SIGKILL"
         fi
     fi
     rm -f "$dir"/node?/node?.env "$dir"/node?/pid "$dir/etcd.pid" "$dir/ports" "$dir/mode"

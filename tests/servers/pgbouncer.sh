@@ -110,7 +110,7 @@ stop() {
         kill -TERM "$pid" 2>/dev/null || true
         if ! wait_gone "$pid" "$data" 5; then
             kill -KILL "$pid" 2>/dev/null || true
-            wait_gone "$pid" "$data" 5 || die "process $pid survives SIGKILL"
+            wait_gone "$pid" "$data" "$kill_limit_seconds" || die "process $pid survives SIGKILL"
         fi
     fi
     rm -f "$dir/pgbouncer.env" "$dir/pid"

@@ -43,8 +43,8 @@ kill_postmaster() {
     kill -STOP "$1"
     mapfile -t children < <(children_of "$1")
     kill -KILL "$1" "${children[@]}" 2>/dev/null || true
-    wait_gone "$1" "$2" 10 || die "process $1 survives SIGKILL"
+    wait_gone "$1" "$2" "$kill_limit_seconds" || die "process $1 survives SIGKILL"
     for child in "${children[@]}"; do
-        wait_gone "$child" postgres 10 || die "process $child survives SIGKILL"
+        wait_gone "$child" postgres "$kill_limit_seconds" || die "process $child survives SIGKILL"
     done
 }

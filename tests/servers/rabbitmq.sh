@@ -48,7 +48,7 @@ fail_start() {
 kill_process() {  # <pid> <what its command line holds>
     process_runs "$1" "$2" || return 0
     kill -KILL "$1" 2>/dev/null || true
-    wait_gone "$1" "$2" 30 || die "process $1 does not end"
+    wait_gone "$1" "$2" "$kill_limit_seconds" || die "process $1 does not end"
 }
 
 kill_all() {
