@@ -18,9 +18,10 @@ if wanted build | grep -E 'server|postgresql-1|galera|erlang|clang|gtest|chromiu
     echo "the group build asks for more than building needs" >&2
     exit 1
 fi
-wanted build | grep -qx cmake
-wanted test | grep -qx rabbitmq-server
-if wanted test | grep -qx cmake; then
+# Not from a pipe: grep -q ends with the first match, and whoever still writes would die of it.
+grep -qx cmake <<<"$(wanted build)"
+grep -qx rabbitmq-server <<<"$(wanted test)"
+if grep -qx cmake <<<"$(wanted test)"; then
     echo "a group asks for the packages of another" >&2
     exit 1
 fi

@@ -24,8 +24,8 @@ holds libpostroom-dev /usr/lib/libpostroom.so /usr/include/postroom/postroom.hpp
 holds postroom /usr/bin/postroom /etc/postroom/postroom.toml /lib/systemd/system/postroom.service \
     /usr/lib/sysusers.d/postroom.conf /usr/lib/tmpfiles.d/postroom.conf /usr/share/man/man1/postroom.1.gz \
     /usr/share/bash-completion/completions/postroom
-dpkg-deb -I "$work"/postroom_*.deb conffiles | grep -qx /etc/postroom/postroom.toml
-dpkg-deb -f "$work"/postroom_*.deb Depends | grep -q 'libpostroom0.1 (= ' || die "the program does not ask for its library"
+grep -qx /etc/postroom/postroom.toml <<<"$(dpkg-deb -I "$work"/postroom_*.deb conffiles)"
+grep -q 'libpostroom0.1 (= ' <<<"$(dpkg-deb -f "$work"/postroom_*.deb Depends)" || die "the program does not ask for its library"
 
 echo "== lintian"
 lintian --allow-root --fail-on error,warning --display-level '>=warning' "$work"/*.deb
