@@ -2,9 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <ostream>
 #include <random>
+#include <stdexcept>
+
+#include "support/wait_until.hpp"
 
 namespace postroom::test {
 
@@ -16,6 +20,12 @@ std::uint64_t seed_of_run() {
 }
 
 }  // namespace
+
+void ChaosDatabase::await_end_of_killed() {
+    using namespace std::chrono_literals;
+    if (!wait_until([this] { return sessions() == 0; }, 120s, 20ms))
+        throw std::runtime_error("the server still works for processes that were killed");
+}
 
 void PrintTo(const ChaosPlace& place, std::ostream* out) { *out << place.name; }
 

@@ -37,12 +37,19 @@ public:
         sql("ALTER TABLE " + table("outbox_live") + " ADD CONSTRAINT refused CHECK (topic <> '" +
             topic + "')");
     }
+    // Returns when the server has finished what processes that were killed had asked it for: it
+    // may commit for them long after they are gone. Nobody else may have the store open.
+    void await_end_of_killed();
     // What the engine's own integrity check complains about.
     virtual std::vector<std::string> damage() = 0;
 
     std::uint64_t count(const std::string& query) {
         return std::stoull(sql(query).at(0).at(0).value());
     }
+
+protected:
+    // Sessions of the library on this database; none where a killed process leaves nothing behind.
+    virtual std::uint64_t sessions() { return 0; }
 };
 
 struct ChaosPlace {

@@ -245,6 +245,7 @@ TEST_P(DispatcherProcessTest, SigkillsOfADispatchingProcessLoseNothing) {
                   [&](std::uint64_t number) { return arguments("work", number); });
     kill_until_something_was_met(children, folder().path(), kills, 100ms, GetParam().patience);
     children.kill_all();
+    database().await_end_of_killed();
     ChildProcess drain(
         {.program = program_path("order_child"), .arguments = arguments("drain", 999)});
     // What was lost with a process is handled one at a time.

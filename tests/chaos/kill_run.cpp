@@ -17,7 +17,9 @@ using testing::IsEmpty;
 namespace {
 
 constexpr std::size_t pack_size = 4;
-constexpr const char* lease_milliseconds = "60";
+constexpr auto killed_lease = 60ms;
+// Of the one that nobody kills: it loses none of them to a machine that stands still for a while.
+constexpr auto drain_lease = 5s;
 
 }  // namespace
 
@@ -28,18 +30,20 @@ KillRun::KillRun(ChaosDatabase& database, std::filesystem::path journals, std::u
       children_("queue_child", pack_size, seed, [this](std::uint64_t number) {
           // Two that do both, one that only writes, one that only works.
           static constexpr const char* modes[] = {"both", "enqueue", "both", "claim"};
-          return arguments(modes[number % 4], number);
+          return arguments(modes[number % 4], number, killed_lease);
       }) {}
 
-std::vector<std::string> KillRun::arguments(const std::string& mode, std::uint64_t number) const {
+std::vector<std::string> KillRun::arguments(const std::string& mode, std::uint64_t number,
+                                            std::chrono::milliseconds its_lease) const {
     return {mode, database_.url(), (journals_ / std::to_string(number)).string(),
-            std::to_string(seed_ * 100'000 + number), lease_milliseconds};
+            std::to_string(seed_ * 100'000 + number), std::to_string(its_lease.count())};
 }
 
 History KillRun::finish() {
     children_.kill_all();
-    ChildProcess drain(
-        {.program = program_path("queue_child"), .arguments = arguments("drain", 99'999)});
+    database_.await_end_of_killed();
+    ChildProcess drain({.program = program_path("queue_child"),
+                        .arguments = arguments("drain", 99'999, drain_lease)});
     const std::optional<ExitStatus> end = drain.wait(120s);
     if (!end || !end->success()) throw std::runtime_error("the queue could not be drained");
     return History(journals_);

@@ -1,6 +1,7 @@
 // KillRun: queue children at work on one database, and what is left of it in the end.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -22,7 +23,8 @@ public:
     History finish();
 
 private:
-    std::vector<std::string> arguments(const std::string& mode, std::uint64_t number) const;
+    std::vector<std::string> arguments(const std::string& mode, std::uint64_t number,
+                                       std::chrono::milliseconds lease) const;
 
     ChaosDatabase& database_;
     const std::filesystem::path journals_;

@@ -21,6 +21,12 @@ public:
     std::vector<std::string> damage() override;
 
 private:
+    std::uint64_t sessions() override {
+        return count(
+            "SELECT count(*) FROM information_schema.processlist WHERE db = DATABASE() AND "
+            "id <> CONNECTION_ID()");
+    }
+
     MariadbDatabase database_;
 };
 

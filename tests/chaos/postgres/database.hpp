@@ -21,6 +21,12 @@ public:
     std::vector<std::string> damage() override { return postgres_damage(*this); }
 
 private:
+    std::uint64_t sessions() override {
+        return count(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND "
+            "backend_type = 'client backend' AND pid <> pg_backend_pid()");
+    }
+
     PostgresDatabase database_;
 };
 

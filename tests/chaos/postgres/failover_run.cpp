@@ -30,6 +30,7 @@ constexpr auto failover_lease = 3s;
 // What the standbys of an asynchronous cluster lack when its leader is killed.
 constexpr auto failover_lag = 700ms;
 constexpr auto failover_patience = 120s;
+constexpr const char* writer_name = "keyed_child";  // as the server knows them
 
 double seconds_between(std::chrono::steady_clock::time_point begin,
                        std::chrono::steady_clock::time_point end) {
@@ -71,7 +72,8 @@ void FailoverRun::start_writers() {
         writers_.emplace_back(ChildOptions{
             .program = program_path("keyed_child"),
             .arguments = {database_.url(), (journals_ / std::to_string(i)).string(), ledger,
-                          std::to_string(i + 1), std::to_string(failover_lease / 1ms)}});
+                          std::to_string(i + 1), std::to_string(failover_lease / 1ms)},
+            .environment = {{"PGAPPNAME", writer_name}}});
     }
 }
 
@@ -197,10 +199,21 @@ void FailoverRun::await_delivery() {
 
 void FailoverRun::finish() {
     await_load();
-    writers_.clear();
+    end_writers();
     await_empty();
     end_relays();
     judge();
+}
+
+// The server may commit for them when they are gone, once a standby has what they wrote.
+void FailoverRun::end_writers() {
+    writers_.clear();
+    const auto are_gone = [&] {
+        return database_.count(fmt::format(
+                   "SELECT count(*) FROM pg_stat_activity WHERE application_name = '{}'",
+                   writer_name)) == 0;
+    };
+    EXPECT_TRUE(wait_until(are_gone, failover_patience, 20ms)) << "a writer's session stays";
 }
 
 void FailoverRun::await_empty() {

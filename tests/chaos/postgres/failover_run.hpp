@@ -50,6 +50,7 @@ private:
     void await_delivery();
     // Writes a message, however often it takes, and returns its id.
     std::string write_probe();
+    void end_writers();
     void await_empty();
     void end_relays();
     void judge();
