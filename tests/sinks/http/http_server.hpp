@@ -8,5 +8,6 @@ namespace postroom::test {
 using cli::demo::HttpAnswer;
 using cli::demo::HttpRequest;
 using cli::demo::HttpServer;
+using cli::demo::Port;
 
 }  // namespace postroom::test

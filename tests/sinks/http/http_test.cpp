@@ -30,12 +30,6 @@ constexpr const char* key_two = "whsec_ZmVkY2JhOTg3NjU0MzIxMGZlZGNiYTk4NzY1NDMyM
 // A server that keeps what came and answers what it is told to.
 class Endpoint {
 public:
-    HttpServer server{[this](const HttpRequest& request) {
-        const std::lock_guard lock(mutex_);
-        requests_.push_back(request);
-        return answer_;
-    }};
-
     void answer_with(HttpAnswer answer) {
         const std::lock_guard lock(mutex_);
         answer_ = std::move(answer);
@@ -50,6 +44,14 @@ private:
     std::mutex mutex_;
     std::vector<HttpRequest> requests_;
     HttpAnswer answer_{};
+
+public:
+    // Last: it ends before what its threads use.
+    HttpServer server{[this](const HttpRequest& request) {
+        const std::lock_guard lock(mutex_);
+        requests_.push_back(request);
+        return answer_;
+    }};
 };
 
 std::unique_ptr<Sink> sink_to(const std::string& url,

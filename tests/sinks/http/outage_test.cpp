@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "sinks/http/http_server.hpp"
 #include "sinks/outage.hpp"
 #include "support/process.hpp"
 #include "support/temp_dir.hpp"
@@ -19,18 +20,17 @@ using namespace std::chrono_literals;
 class Receiver {
 public:
     void start() {
-        child_.emplace(ChildOptions{.program = program_path("http_receiver"),
-                                    .arguments = {std::to_string(port_), journal().string()}});
-        const std::optional<std::string> port = child_->read_line(60s);
-        if (!port) throw std::runtime_error("http_receiver did not start");
-        port_ = std::stoi(*port);
+        child_.emplace(
+            ChildOptions{.program = program_path("http_receiver"),
+                         .arguments = {std::to_string(port_.number()), journal().string()}});
+        if (!child_->read_line(60s)) throw std::runtime_error("http_receiver did not start");
     }
     void kill() {
         child_->kill(SIGKILL);
         child_->wait(30s);
         child_.reset();
     }
-    std::string url() const { return fmt::format("http://127.0.0.1:{}/hook", port_); }
+    std::string url() const { return fmt::format("http://127.0.0.1:{}/hook", port_.number()); }
 
     std::vector<Received> received() const {
         std::ifstream file(journal());
@@ -49,7 +49,7 @@ private:
     std::filesystem::path journal() const { return folder_ / "journal"; }
 
     TempDir folder_;
-    int port_ = 0;
+    const Port port_;  // nobody else takes it during the outage
     std::optional<ChildProcess> child_;
 };
 

@@ -244,7 +244,8 @@ TEST_F(RabbitSinkTest, AMessageAloneThatBreaksItsConnectionStepsAside) {
 // Method: a proxy lets nothing arrive from that message on, and keeps the connection.
 TEST_F(RabbitSinkTest, AMessageThatIsNotConfirmedCostsNoAttemptWhileOthersAre) {
     const BreakingProxy proxy(server.port, "poison", BreakingProxy::Manner::fall_silent);
-    const auto rabbit = sink_to(url_of(proxy), {{"routing_key", queue}, {"confirm_timeout", "2s"}});
+    // Long enough for a server whose disk stalls to confirm the other one.
+    const auto rabbit = sink_to(url_of(proxy), {{"routing_key", queue}, {"confirm_timeout", "6s"}});
     const Message silent = message_with("silent", "poison");
     for (int round = 0; round < 3; ++round) {
         const Verdict alone = send_one(*rabbit, silent);
