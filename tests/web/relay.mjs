@@ -42,9 +42,19 @@ class Receiver {
                 response.end(answer?.text ?? "");
             });
         });
-        this.#server.listen(this.#port, "127.0.0.1");
-        await once(this.#server, "listening");
+        await until(() => this.#listens(), `${this.origin} is free again`);
         this.#port = this.#server.address().port;
+    }
+    // While it was down somebody else may have been given its port.
+    async #listens() {
+        this.#server.listen(this.#port, "127.0.0.1");
+        try {
+            await once(this.#server, "listening");
+            return true;
+        } catch (error) {
+            if (error.code !== "EADDRINUSE") throw error;
+            return false;
+        }
     }
     async go_down() {
         const closed = once(this.#server, "close");
@@ -161,10 +171,20 @@ per_message = false
         return `http://127.0.0.1:${this.#port}/`;
     }
 
-    // Starts the relay; after a stop or a kill on the port that it had.
+    // Starts the relay; after a stop or a kill on the port that it had, which may be somebody else's for the moment.
     async start() {
-        this.#relay = spawn(program, ["relay"], { cwd: this.#folder, stdio: ["ignore", "ignore", "pipe"] });
         const log = [];
+        await until(async () => {
+            log.length = 0;
+            if (await this.#starts(log)) return true;
+            if (!log.some((line) => /in use/i.test(line))) throw new Error(`the relay did not start:\n${log.join("\n")}`);
+            return false;
+        }, "the relay has its port");
+    }
+
+    // Whether it listens; else it has ended.
+    async #starts(log) {
+        this.#relay = spawn(program, ["relay"], { cwd: this.#folder, stdio: ["ignore", "ignore", "pipe"] });
         for await (const line of createInterface({ input: this.#relay.stderr })) {
             log.push(line);
             const port = /ADMIN_READY.*http:\/\/127\.0\.0\.1:(\d+)/.exec(line)?.[1];
@@ -172,9 +192,9 @@ per_message = false
             this.#port = Number(port);
             this.#write_config();
             this.#relay.stderr.resume();
-            return;
+            return true;
         }
-        throw new Error(`the relay did not start:\n${log.join("\n")}`);
+        return false;
     }
 
     async kill() {

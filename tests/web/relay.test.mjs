@@ -177,6 +177,7 @@ for (const engine of engines)
                 world.orders.holds = (topic) => (topic === "slow.export" ? new Promise((resolve) => (let_go = resolve)) : undefined);
                 await page.getByRole("button", { name: "Retry now" }).click();
                 await page.locator(".timeline").getByText("Being delivered").waitFor();
+                await until(() => let_go !== undefined, "it has arrived");
                 world.orders.holds = () => undefined;
                 let_go();
                 await page.locator(".timeline").getByText("Delivered").waitFor();

@@ -13,7 +13,7 @@ const second = 1000;
 const iso = (ms) => new Date(ms).toISOString();
 const uuid = (n) => `01940000-0000-8000-8000-${n.toString(16).padStart(12, "0")}`;
 
-export function fake_relay({ stores = 1, role = "operator", hostile = [], token = "", quiet = false } = {}) {
+export function fake_relay({ stores = 1, role = "operator", hostile = [], token = "", quiet = false, changed_at_once = 400 } = {}) {
     const started = Date.now() - 600 * second;
     // The n-th hostile text in front of what would be there.
     const text = (plain, n = 0) => (hostile.length > 0 ? `${hostile[n % hostile.length]}${plain}` : plain);
@@ -170,7 +170,7 @@ export function fake_relay({ stores = 1, role = "operator", hostile = [], token 
         const operation = { id: `op-${operations.size + 1}`, action: body.action, store: store_names[0], queue: body.queue ?? "outbox", status: "running", matched, changed: 0, what: text("state dead"), by: "anonymous", started_at: iso(Date.now()) };
         operations.set(operation.id, operation);
         const timer = setInterval(() => {
-            operation.changed = Math.min(matched, operation.changed + 400);
+            operation.changed = Math.min(matched, operation.changed + changed_at_once);
             if (operation.changed === matched) operation.status = "finished";
             if (operation.status !== "running") {
                 operation.finished_at = iso(Date.now());
