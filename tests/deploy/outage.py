@@ -3,6 +3,7 @@ goes through an outage of its destination, and is killed in the end. The alerts 
 which destination is down and why. Minutes of the rules are seconds here."""
 
 import contextlib
+import http.client
 import http.server
 import json
 import os
@@ -46,10 +47,14 @@ scrape_configs:
 """
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+class Port:
+    """A port that nobody else is given for as long as this lives, whether somebody listens on it or not."""
+
+    def __init__(self):
+        self.socket = socket.socket()  # bound, and never listening
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.socket.bind(("127.0.0.1", 0))
+        self.number = self.socket.getsockname()[1]
 
 
 def eventually(what, told):
@@ -64,7 +69,7 @@ def eventually(what, told):
 
 
 def fetch(url):
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, http.client.HTTPException):
         with urllib.request.urlopen(url, timeout=30) as answer:
             return answer.read().decode()
     return ""
@@ -86,12 +91,11 @@ class Receiver:
             pass
 
     def __init__(self):
-        self.port = 0
+        self.port = Port()
         self.up()
 
     def up(self):
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", self.port), self.Handler)
-        self.port = self.server.server_address[1]
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", self.port.number), self.Handler)
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def down(self):
@@ -103,8 +107,9 @@ class World:
     def __init__(self, program, rules, folder):
         self.program, self.folder = program, folder
         self.receiver = Receiver()
-        self.destination = f"http://127.0.0.1:{self.receiver.port}"
-        self.admin, self.prometheus = free_port(), free_port()
+        self.destination = f"http://127.0.0.1:{self.receiver.port.number}"
+        self.ports = Port(), Port()
+        self.admin, self.prometheus = (port.number for port in self.ports)
         (folder / "postroom.toml").write_text(CONFIG.format(url=self.destination + "/orders", admin=self.admin))
         (folder / "prometheus.yml").write_text(SCRAPE.replace("PORT", str(self.admin)))
         quick = re.sub(r"\b(\d+)m\b", r"\1s", rules).replace("> 300", "> 5")

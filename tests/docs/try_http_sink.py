@@ -15,9 +15,11 @@ with open(page, encoding="utf-8") as file:
     section = file.read().split("## Try it on this machine")[1].split("\n## ")[0]
 blocks = dict(re.findall(r"^```(\w*)\n(.*?)^```", section, flags=re.DOTALL | re.MULTILINE))
 
-# Another port than the page's, which may be in use here.
-with socket.create_server(("127.0.0.1", 0)) as free:
-    port = str(free.getsockname()[1])
+# Another port than the page's, which may be in use here. Bound and never listening, this socket keeps others away from it.
+kept = socket.socket()
+kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+kept.bind(("127.0.0.1", 0))
+port = str(kept.getsockname()[1])
 receiver, config = (blocks[language].replace("8080", port) for language in ("python", "toml"))
 commands = [line.removeprefix("$ ") for line in blocks[""].splitlines()]
 assert commands[:2] == ["python3 receiver.py", "postroom relay"], commands
