@@ -120,10 +120,12 @@ std::vector<Message> WorkQueue::claim(const OwnerToken& owner, Duration lease, s
             break;  // what is claimed is to be delivered
         }
         room = put_away(some, lease);
-        for (Message& message : some) {
-            bytes -= std::min(bytes, content_bytes(message));
-            claimed.push_back(std::move(message));
-        }
+        for (const Message& message : some) bytes -= std::min(bytes, content_bytes(message));
+        // Messages are costly to move, and mostly these are all.
+        if (claimed.empty())
+            claimed = std::move(some);
+        else
+            std::move(some.begin(), some.end(), std::back_inserter(claimed));
     }
     observer_.observe({.kind = EventKind::claimed,
                        .queue = queue_,

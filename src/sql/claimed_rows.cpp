@@ -11,6 +11,8 @@
 namespace postroom::sql {
 
 void ClaimedRows::add(const Row& row) {
+    // Messages are costly to move. Most claims find nothing, and they need no room.
+    if (messages_.empty()) messages_.reserve(rows_max_);
     const bool left_out = payload_is_left_out(row);
     const std::size_t bytes =
         left_out ? static_cast<std::size_t>(row.integer(payload_bytes_column)) : content_bytes(row);

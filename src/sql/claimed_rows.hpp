@@ -23,7 +23,8 @@ struct ClaimBytes {
 
 class ClaimedRows {
 public:
-    ClaimedRows(Queue queue, const ClaimBytes& most) : queue_(queue), most_(most) {}
+    ClaimedRows(Queue queue, std::size_t rows_max, const ClaimBytes& most)
+        : queue_(queue), rows_max_(rows_max), most_(most) {}
 
     void add(const Row& row);
     // For messages that are read one by one. Whether there is room for one more of that size.
@@ -44,6 +45,7 @@ public:
 
 private:
     const Queue queue_;
+    const std::size_t rows_max_;
     const ClaimBytes most_;
     std::size_t bytes_ = 0;
     std::vector<Message> messages_;

@@ -61,7 +61,7 @@ std::vector<Message> SqlStore::claim(Queue queue, const ClaimRequest& request,
     if (queue == Queue::outbox) guard_.before_claim(runner_, [this] { return now(); });
     release_unread();
     const LeaseId lease_id{static_cast<std::int64_t>(random_.next())};
-    ClaimedRows rows(queue, most_bytes(request, limits()));
+    ClaimedRows rows(queue, request.batch, most_bytes(request, limits()));
     try {
         lease_and_read(queue, request, lease_id, rows, stop);
     } catch (const std::exception& error) {

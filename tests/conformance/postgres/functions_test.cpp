@@ -202,7 +202,7 @@ TEST_F(Functions, AClaimRefusesALongerTransactionAndOtherIsolation) {
     EXPECT_EQ(state("BEGIN ISOLATION LEVEL SERIALIZABLE"), "25000");
     EXPECT_EQ(state("BEGIN; INSERT INTO business VALUES (1)"), "25001");
     session.run("BEGIN");
-    EXPECT_EQ(state("SELECT pg_sleep(1.1)"), "25001");
+    EXPECT_EQ(state("SELECT pg_sleep(5.1)"), "25001");
 }
 
 TEST_F(Functions, AHoldRefusesOtherIsolation) {

@@ -248,11 +248,11 @@ DECLARE
     mark bigint;
     batch record;
 BEGIN
-    -- The claim lock is held to the end of the transaction. A driver may take a moment between the messages of
-    -- one statement, so a young transaction without writes passes; so does one that goes on with its own claim.
+    -- The claim lock is held to the end of the transaction. Driver and server may take their time between the messages
+    -- of one statement, so a young transaction without writes passes; so does one that goes on with its own claim.
     IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
         PERFORM {refuse_isolation}('a claim', 'deliver settled messages again');
-    ELSIF statement_timestamp() - transaction_timestamp() > interval '1 second'
+    ELSIF statement_timestamp() - transaction_timestamp() > interval '5 seconds'
           OR (pg_current_xact_id_if_assigned() IS NOT NULL
               AND (SELECT l.seq FROM {lease} l WHERE l.lease_id = in_lease_id LIMIT 1) IS NULL) THEN
         RAISE EXCEPTION 'a claim must be a transaction of its own: it would keep all other claims waiting'

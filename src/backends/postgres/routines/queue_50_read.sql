@@ -1,12 +1,22 @@
 -- Reading: the messages of a lease, and views for people and tools.
 
 -- Which of these messages go beyond in_bytes of payload and headers in all; the first of them does not, unless it goes
--- beyond in_of_one. Mostly none does, and one sum tells.
-{define:function beyond_bytes}(in_seqs bigint[], in_bytes bigint, in_of_one bigint) RETURNS bigint[] {step}
+-- beyond in_of_one. Mostly none does, and one sum tells. in_starts, in_stops: the same numbers as runs.
+{define:function beyond_bytes}(in_seqs bigint[], in_starts bigint[], in_stops bigint[], in_bytes bigint, in_of_one bigint)
+RETURNS bigint[] {step}
 AS $$
+DECLARE
+    found bigint;
+    bytes_in_all numeric;
 BEGIN
-    IF coalesce((SELECT sum({content_bytes}) FROM {live} m WHERE m.seq = ANY (in_seqs)), 0)
-       + coalesce((SELECT sum({content_bytes}) FROM {waiting} m WHERE m.seq = ANY (in_seqs)), 0) <= in_bytes THEN
+    SELECT count(*), coalesce(sum({content_bytes}), 0) INTO found, bytes_in_all
+      FROM unnest(in_starts, in_stops) AS run (first, last),
+           LATERAL (SELECT * FROM {live} f WHERE f.seq >= run.first AND f.seq <= run.last OFFSET 0) m;
+    IF found < cardinality(in_seqs) THEN
+        bytes_in_all := bytes_in_all
+                        + coalesce((SELECT sum({content_bytes}) FROM {waiting} m WHERE m.seq = ANY (in_seqs)), 0);
+    END IF;
+    IF bytes_in_all <= in_bytes THEN
         RETURN '{}';
     END IF;
     RETURN ARRAY(
@@ -43,7 +53,6 @@ BEGIN
     IF held IS NULL THEN
         RETURN;
     END IF;
-    beyond := {beyond_bytes}(held, in_bytes, in_of_one);
     -- Mostly the numbers are one run, and one search finds them all.
     IF last_seq - first_seq + 1 = cardinality(held) THEN
         starts := ARRAY[first_seq];
@@ -52,6 +61,7 @@ BEGIN
         starts := held;
         stops := held;
     END IF;
+    beyond := {beyond_bytes}(held, starts, stops, in_bytes, in_of_one);
     SELECT (SELECT l.owner FROM {lease} l WHERE l.seq = held[1]),
            (SELECT v.seq FROM {live} v WHERE v.priority > 0 LIMIT 1) IS NOT NULL
       INTO holder, any_urgent;
