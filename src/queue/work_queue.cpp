@@ -106,7 +106,7 @@ std::vector<Message> WorkQueue::claim(const OwnerToken& owner, Duration lease, s
     std::vector<Message> claimed;
     std::size_t bytes = options_.claim_bytes;
     // What nobody may be handed is put away, and others take its places.
-    for (std::size_t room = batch; room > 0 && bytes > 0 && !stop.stop_requested();) {
+    for (std::size_t room = batch; room > 0 && bytes > 0;) {
         std::vector<Message> some;
         try {
             some = store_.claim(queue_,
@@ -309,11 +309,8 @@ std::vector<Lease> WorkQueue::leases_of(const OwnerToken& owner, Query query) co
 std::uint64_t WorkQueue::reap_expired(std::stop_token stop) const {
     constexpr std::uint32_t batch = 1000;
     std::uint64_t total = 0;
-    while (!stop.stop_requested()) {
-        const std::uint64_t reaped = store_.reap(queue_, batch, stop);
-        total += reaped;
-        if (reaped < batch) break;
-    }
+    for (std::uint64_t reaped = batch; reaped == batch; total += reaped)
+        reaped = store_.reap(queue_, batch, stop);
     observer_.observe(
         {.kind = EventKind::reaped, .queue = queue_, .store = store_.id(), .count = total});
     return total;
