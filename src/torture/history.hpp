@@ -17,6 +17,8 @@ namespace postroom::torture {
 struct Stored {
     std::map<std::string, std::vector<State>> states{};  // of each message id, one per row
     std::set<std::string> orders{};
+
+    bool operator==(const Stored&) const = default;
 };
 
 class History {
