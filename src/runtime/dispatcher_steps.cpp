@@ -198,7 +198,9 @@ Instant Dispatcher::Threads::listen(const ServedStorePtr& store) {
         // From this look on nothing is missed; what came before it is claimed below.
         store->bell->look();
     } catch (const std::exception& error) {
-        if (!store->leaving) notify_failure(*store->store, "listen", error.what());
+        // A bell that is told to stop before it listens is no failure.
+        if (!store->leaving && !store->stop.stop_requested())
+            notify_failure(*store->store, "listen", error.what());
         store->listen_pause =
             std::clamp(2 * store->listen_pause, bell_repair_pause, bell_repair_pause_max);
         return monotonic_clock().now() + store->listen_pause;
