@@ -40,7 +40,9 @@ void ClaimPacer::nudged() {
 
 void ClaimPacer::expected(Instant now, Instant at) {
     if (failing_) return;
-    next_at_ = std::min(next_at_, std::max(at, now + options_.expected_gap));
+    const Instant wanted = std::max(at, now + options_.expected_gap);
+    if (wanted >= next_at_) return;  // somebody looks before, and is told again
+    next_at_ = wanted;
     idle_ = options_.recheck;  // if it is not there yet, it will be in a moment
 }
 

@@ -59,6 +59,20 @@ TEST(ClaimPacer, AFullBatchThatIsHeldBackNeitherHurriesNorSlowsDown) {
     }
 }
 
+TEST(ClaimPacer, WhatIsExpectedMuchLaterIsThereWhenItsTimeComesAndSeldomAskedForBefore) {
+    ClaimPacer p = pacer();
+    const Instant turn = start + 10s;
+    Instant now = start;
+    int claims = 0;
+    for (; now < turn; ++claims) {
+        p.claimed(now, 50, 1, 0);
+        p.expected(now, turn);
+        now = p.next(now, 100).wait_until;
+    }
+    EXPECT_EQ(now, turn);
+    EXPECT_LE(claims, 10);
+}
+
 TEST(ClaimPacer, ANudgeClaimsAtOnceAndLooksAgainSoon) {
     ClaimPacer p = pacer();
     for (int i = 0; i < 8; ++i) p.claimed(start, 50, 0, 0);
