@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::uint32_t batch_max = 500;
 constexpr std::uint32_t reap_max = 1000;
+constexpr int hold_attempts_max = 5;
 
 RestoreControls& guard_of(Store& store) {
     RestoreControls* const found = restore_controls_of(store);
@@ -114,12 +115,18 @@ std::optional<RestoreHold> restore_hold(Store& store) {
 
 bool hold_delivery(Store& store, const std::string& who) {
     if (restore_report(store).home.hold) return false;
-    const std::string why = fmt::format("held by {}", who);
-    if (StoreControls* const desk = controls_of(store))
-        desk->record_audit(
-            {.who = who, .what = "restore hold", .target = "delivery", .outcome = "done"});
-    guard_of(store).hold_delivery(why);
-    return true;
+    AuditTrail trail(store, {.who = who, .what = "restore hold", .target = "delivery"});
+    trail.begin();
+    // Whoever names the store or decides in this moment takes its incarnation away.
+    for (int attempt = 0; attempt < hold_attempts_max; ++attempt) {
+        guard_of(store).hold_delivery(fmt::format("held by {}", who));
+        if (!restore_report(store).home.hold) continue;
+        trail.end("done");
+        return true;
+    }
+    throw Error(
+        ErrorKind::conflict,
+        fmt::format("store '{}' could not be held: others decide at the same time", store.id()));
 }
 
 RestoreResult consider(Store& store, const RestoreRequest& request) {
@@ -143,11 +150,18 @@ RestoreResult consider(Store& store, const RestoreRequest& request) {
 }
 
 RestoreResult decide(Store& store, const RestoreRequest& request) {
-    const RestoreReport report = restore_report(store);
+    RestoreReport report = restore_report(store);
+    // A sign becomes a hold first: what comes after it is not from before, however often the
+    // decision has to be repeated.
+    if (report.why && !report.home.hold) {
+        guard_of(store).hold_delivery(*report.why);
+        report = restore_report(store);
+    }
     const Instant limit = limit_of(store, request, report);
     RestoreResult result{
         .store = store.id(), .answer = request.answer, .was_held = report.why.has_value()};
-    if (!result.was_held && request.answer == RestoreAnswer::proceed) return result;
+    // Somebody else has decided meanwhile. What waits now is not from before.
+    if (!result.was_held && request.answer != RestoreAnswer::requeue) return result;
     AuditTrail trail(store, entry_of(request, report, limit));
     trail.begin();
     if (request.answer == RestoreAnswer::discard) set_aside(store, limit, request, result);

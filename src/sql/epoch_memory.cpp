@@ -1,12 +1,12 @@
 #include "sql/epoch_memory.hpp"
 
-#include <unistd.h>
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
 #include <fstream>
+
+#include "base/random.hpp"
 
 namespace postroom::sql {
 
@@ -60,7 +60,8 @@ EpochMemory::Entry EpochMemory::load(const std::string& incarnation) const {
 // Whole or not at all: a relay may end at any moment. Another one may have come further.
 void EpochMemory::save(const std::string& incarnation, const Entry& entry) const {
     const std::filesystem::path target = file_of(incarnation);
-    const std::filesystem::path fresh = fmt::format("{}.{}", target.string(), ::getpid());
+    base::SystemRandom random;  // several stores and containers may share the folder
+    const std::filesystem::path fresh = fmt::format("{}.{:x}", target.string(), random.next());
     {
         std::ofstream file(fresh, std::ios::trunc);
         file << std::max(entry.settled, load(incarnation).settled) << ' ' << entry.candidate << ' '

@@ -134,12 +134,15 @@ void RestoreGuard::look_at(Connection& connection) {
     } catch (const Error& error) {
         if (error.kind() != ErrorKind::rejected) throw;
     }
-    if (!home) return;
     const base::MutexLock lock(mutex_);
+    if (!home) {
+        look_at_ = {};  // a standby, perhaps, which may be promoted in a moment
+        return;
+    }
     const View view = judge(std::move(*home));
-    const bool was_clear = standing_ == Standing::clear;
+    const bool claims = standing_ == Standing::clear || standing_ == Standing::unguarded;
     note(view);
-    if (was_clear && view.why) throw held(*view.why);
+    if (claims && view.why) throw held(*view.why);
 }
 
 void RestoreGuard::before_claim(Runner& runner, const std::function<Instant()>& now) {
@@ -165,10 +168,9 @@ void RestoreGuard::look(Runner& runner, const std::function<Instant()>& now) {
     std::optional<StoreHome> home;
     try {
         home = read(runner);
-        if (home && home->incarnation.empty()) {
-            adopt(runner, *home);
+        // Who may not write heeds what is there.
+        if (home && home->incarnation.empty() && if_allowed([&] { adopt(runner, *home); }))
             home = read(runner);
-        }
     } catch (const Error& error) {
         if (error.kind() != ErrorKind::rejected) throw;
         home.reset();
@@ -215,7 +217,9 @@ void RestoreGuard::raise(Runner& runner, const StoreHome& home) const {
 StoreHome RestoreGuard::home(Runner& runner) {
     std::optional<StoreHome> home = read(runner);
     if (!home)
-        throw Error(ErrorKind::rejected, "the row that tells where this store lives is missing");
+        throw Error(ErrorKind::rejected,
+                    "the row that tells where this store lives is missing, or this server "
+                    "takes no writes");
     return *home;
 }
 

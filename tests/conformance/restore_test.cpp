@@ -147,7 +147,16 @@ TEST_P(RestoreLaw, DiscardSetsAsideWhatWaitedBeforeTheHoldAndRequeueBringsItBack
         recorded.push_back(entry.what + " " + entry.outcome);
     EXPECT_THAT(recorded, testing::ElementsAre("restore requeue done", "restore requeue begun",
                                                "restore discard done", "restore discard begun",
-                                               "restore hold done"));
+                                               "restore hold done", "restore hold begun"));
+}
+
+TEST_P(RestoreLaw, WhereSomebodyElseHasDecidedNothingIsSetAside) {
+    put_many(3);
+    const admin::RestoreResult discarded =
+        admin::decide(store(), {.answer = admin::RestoreAnswer::discard, .who = "ann"});
+    EXPECT_FALSE(discarded.was_held);
+    EXPECT_EQ(discarded.changed, 0U);
+    EXPECT_THAT(claim(), SizeIs(3));
 }
 
 TEST_P(RestoreLaw, DiscardLeavesTheHoldWhileAWorkerHoldsSomethingFromBefore) {

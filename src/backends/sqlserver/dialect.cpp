@@ -150,7 +150,9 @@ sql::Dialect make_dialect() {
                       "(SELECT {hash_of}(N'', :topic) AS hash) AS h WHERE NOT EXISTS (SELECT 1 "
                       "FROM {paused} AS p WITH (UPDLOCK, HOLDLOCK) WHERE p.topic_hash = h.hash)",
                   .resume = "DELETE FROM {paused} WHERE topic_hash = {hash_of}(N'', :topic)"},
-        .restore = {.here = "CONCAT(N'database ', DB_NAME())"},
+        .restore = {.here = "CONCAT(N'database ', DB_NAME())",
+                    .can_write = "ISNULL(CAST(DATABASEPROPERTYEX(DB_NAME(), N'Updateability') AS "
+                                 "NVARCHAR(20)), N'') <> N'READ_ONLY'"},
         .health_checks = health_checks(),
         .now = "SELECT CAST(SYSUTCDATETIME() AS DATETIME2(6))",
         .words = &words(),

@@ -6,6 +6,7 @@
 
 #include "conformance/postgres/session.hpp"
 #include "postroom/backend/postgres.hpp"
+#include "postroom/error.hpp"
 #include "postroom/outbox.hpp"
 
 namespace postroom::test {
@@ -45,6 +46,20 @@ TEST_F(PostgresRoles, AWriterEnqueuesByInsertAndByFunction) {
     psql(writer, "SELECT infra.outbox_enqueue('t', '1'::jsonb, idempotency_key => 'i')");
     const auto store = postgres::open_store(url("postroom_worker"));
     EXPECT_THAT(Outbox(*store).claim_due(10), SizeIs(5));
+}
+
+TEST_F(PostgresRoles, AHoldBindsAWorkerWhoMayOnlyReadIt) {
+    psql(url("postroom_migrator"),
+         "REVOKE INSERT, UPDATE, DELETE ON infra.outbox_home FROM postroom_worker");
+    psql(url("postroom_writer"), "SELECT infra.outbox_enqueue('t', 'a'::text)");
+    const auto store =
+        postgres::open_store(url("postroom_worker"), {.restore_guard = {.on = true}});
+    EXPECT_THAT(Outbox(*store).claim_due(10), SizeIs(1));
+    psql(url("postroom_migrator"),
+         "UPDATE infra.outbox_home SET held_since = now(), held_why = 'by hand'");
+    const auto another =
+        postgres::open_store(url("postroom_worker"), {.restore_guard = {.on = true}});
+    EXPECT_THROW(Outbox(*another).claim_due(10), Error);
 }
 
 TEST_F(PostgresRoles, AWriterIsHeldToTheKeyOfAPlainInsert) {
