@@ -268,6 +268,15 @@ TEST_F(Functions, APurgeGoesOnUntilNoOldDayIsLeft) {
     EXPECT_EQ(session.value("SELECT infra.outbox_purge(interval '1 day')"), "7");
 }
 
+TEST_F(Functions, AnEmptyDayThatCannotGoKeepsNoOther) {
+    make_old_day(session, "20200101", "0");
+    make_old_day(session, "20200102", "0");
+    session.run("CREATE VIEW of_a_user AS SELECT seq FROM infra.outbox_done_p20200101");
+    EXPECT_EQ(session.value("SELECT infra.outbox_purge(interval '1 day')"), "0");
+    EXPECT_EQ(session.value("SELECT to_regclass('infra.outbox_done_p20200101') IS NULL"), "f");
+    EXPECT_EQ(session.value("SELECT to_regclass('infra.outbox_done_p20200102') IS NULL"), "t");
+}
+
 // As on the first purge after midnight, when a day ahead is missing.
 TEST_F(Functions, APurgeThatMakesTheDaysAheadPurgesToo) {
     const std::string last = session.value(

@@ -48,11 +48,15 @@ DECLARE
     day regclass;
 BEGIN
     FOREACH day IN ARRAY in_days LOOP
-        EXECUTE format('DROP TABLE %s', day);
+        BEGIN
+            EXECUTE format('DROP TABLE %s', day);
+        EXCEPTION
+            WHEN insufficient_privilege OR dependent_objects_still_exist THEN
+                NULL;
+            WHEN lock_not_available OR deadlock_detected OR object_in_use THEN
+                RETURN;
+        END;
     END LOOP;
-EXCEPTION WHEN insufficient_privilege OR lock_not_available OR deadlock_detected
-               OR dependent_objects_still_exist OR object_in_use THEN
-    NULL;
 END $$;
 
 -- One batch of the purge: whole days of history where possible, rows otherwise; then idempotency keys, and the days to
