@@ -10,9 +10,15 @@
 
 namespace postroom::sql {
 
+namespace {
+
+constexpr std::size_t room_max = 1000;
+
+}  // namespace
+
 void ClaimedRows::add(const Row& row) {
     // Messages are costly to move. Most claims find nothing, and they need no room.
-    if (messages_.empty()) messages_.reserve(rows_max_);
+    if (messages_.empty()) messages_.reserve(std::min(rows_max_, room_max));
     const bool left_out = payload_is_left_out(row);
     const std::size_t bytes =
         left_out ? static_cast<std::size_t>(row.integer(payload_bytes_column)) : content_bytes(row);

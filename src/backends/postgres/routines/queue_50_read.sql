@@ -1,24 +1,10 @@
 -- Reading: the messages of a lease, and views for people and tools.
 
 -- Which of these messages go beyond in_bytes of payload and headers in all; the first of them does not, unless it goes
--- beyond in_of_one. Mostly none does, and one sum tells. in_starts, in_stops: the same numbers as runs.
-{define:function beyond_bytes}(in_seqs bigint[], in_starts bigint[], in_stops bigint[], in_bytes bigint, in_of_one bigint)
-RETURNS bigint[] {step}
+-- beyond in_of_one.
+{define:function beyond_bytes}(in_seqs bigint[], in_bytes bigint, in_of_one bigint) RETURNS bigint[] {step}
 AS $$
-DECLARE
-    found bigint;
-    bytes_in_all numeric;
 BEGIN
-    SELECT count(*), coalesce(sum({content_bytes}), 0) INTO found, bytes_in_all
-      FROM unnest(in_starts, in_stops) AS run (first, last),
-           LATERAL (SELECT * FROM {live} f WHERE f.seq >= run.first AND f.seq <= run.last OFFSET 0) m;
-    IF found < cardinality(in_seqs) THEN
-        bytes_in_all := bytes_in_all
-                        + coalesce((SELECT sum({content_bytes}) FROM {waiting} m WHERE m.seq = ANY (in_seqs)), 0);
-    END IF;
-    IF bytes_in_all <= in_bytes THEN
-        RETURN '{}';
-    END IF;
     RETURN ARRAY(
         SELECT s.seq
           FROM (SELECT b.seq, b.bytes, sum(b.bytes) OVER (ORDER BY b.seq) AS bytes_in_all
@@ -44,7 +30,8 @@ DECLARE
     starts bigint[];
     stops bigint[];
     urgent bigint[] := '{}';
-    beyond bigint[];
+    beyond bigint[] := '{}';
+    bytes_in_all numeric;
     plain_rows bigint;
     urgent_rows bigint := 0;
 BEGIN
@@ -61,7 +48,17 @@ BEGIN
         starts := held;
         stops := held;
     END IF;
-    beyond := {beyond_bytes}(held, starts, stops, in_bytes, in_of_one);
+    -- Mostly none goes beyond, and one sum tells.
+    SELECT count(*), coalesce(sum({content_bytes}), 0) INTO plain_rows, bytes_in_all
+      FROM unnest(starts, stops) AS run (first, last),
+           LATERAL (SELECT * FROM {live} f WHERE f.seq >= run.first AND f.seq <= run.last OFFSET 0) m;
+    IF plain_rows < cardinality(held) THEN
+        bytes_in_all := bytes_in_all
+                        + coalesce((SELECT sum({content_bytes}) FROM {waiting} m WHERE m.seq = ANY (held)), 0);
+    END IF;
+    IF bytes_in_all > in_bytes THEN
+        beyond := {beyond_bytes}(held, in_bytes, in_of_one);
+    END IF;
     SELECT (SELECT l.owner FROM {lease} l WHERE l.seq = held[1]),
            (SELECT v.seq FROM {live} v WHERE v.priority > 0 LIMIT 1) IS NOT NULL
       INTO holder, any_urgent;
