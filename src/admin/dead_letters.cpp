@@ -98,7 +98,9 @@ FoundPage find_group(Store& store, Queue queue, Query query, const std::string& 
     Duration left = patience;
     while (left > Duration::zero()) {
         FoundPage found = store.find_within(queue, query, left);
-        // A message of the inbox that was never queued has no number, and no cursor leads there.
+        // Messages of the inbox that were never queued have no number, and no cursor leads past
+        // them: the page grows until it does.
+        const bool full = found.messages.size() == query.limit;
         std::erase_if(found.messages, [](const Message& m) { return m.id.seq() == 0; });
         for (Message& message : found.messages) {
             if (fingerprint_of(message) != fingerprint) continue;
@@ -107,10 +109,12 @@ FoundPage find_group(Store& store, Queue queue, Query query, const std::string& 
             if (out.messages.size() == wanted) return out;
         }
         out.next_seq = found.next_seq;
-        if (out.next_seq == 0 && query.newest_first) out.next_seq.reset();
-        if (!out.next_seq) return out;
-        if (out.next_seq == 0) query.limit *= 2;
-        (query.newest_first ? query.before_seq : query.after_seq) = *out.next_seq;
+        if (out.next_seq)
+            (query.newest_first ? query.before_seq : query.after_seq) = *out.next_seq;
+        else if (full && found.messages.empty())
+            query.limit *= 2;
+        else
+            return out;
         if (patience != Duration::max())
             left = patience -
                    std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - begun);

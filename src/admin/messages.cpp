@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <iterator>
 #include <string_view>
@@ -64,9 +65,12 @@ std::vector<Message> find_by_key(Store& store, Queue queue, const Query& query) 
 FoundPage find_by_message_id(Store& store, Queue queue, Query query, Duration patience) {
     std::vector<Message> found;
     if (queue == Queue::outbox) found = find_where_its_time_says(store, queue, query);
-    if (!found.empty()) return {.messages = std::move(found)};
-    found = find_by_key(store, queue, query);
-    const bool certain = found.size() > 1 || queue == Queue::inbox;
+    const bool at_its_time = !found.empty();
+    if (at_its_time && patience != Duration::max()) return {.messages = std::move(found)};
+    for (Message& keyed : find_by_key(store, queue, query))
+        if (std::ranges::find(found, keyed.id, &Message::id) == found.end())
+            found.push_back(std::move(keyed));
+    const bool certain = at_its_time || found.size() > 1 || queue == Queue::inbox;
     if (!found.empty() && (certain || patience != Duration::max()))
         return {.messages = std::move(found)};
     query.newest_first = true;
