@@ -86,7 +86,11 @@ int on_busy(void* wait, int attempts) {
 }  // namespace
 
 void CloseFile::operator()(sqlite3* connection) const {
-    // Statements that a user left open on the handle keep it alive until they are finalized.
+    // Statements that a user left open on the handle keep it alive until they are finalized, and
+    // whoever is to hear of that may be gone by then.
+    sqlite3_commit_hook(connection, nullptr, nullptr);
+    sqlite3_rollback_hook(connection, nullptr, nullptr);
+    sqlite3_busy_handler(connection, nullptr, nullptr);
     sqlite3_close_v2(connection);
 }
 
