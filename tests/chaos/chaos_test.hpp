@@ -48,7 +48,8 @@ public:
     }
 
 protected:
-    // Sessions of the library on this database; none where a killed process leaves nothing behind.
+    // Sessions of the library on this database; none where a killed process leaves nothing behind,
+    // or where an account like ours may not ask.
     virtual std::uint64_t sessions() { return 0; }
 };
 

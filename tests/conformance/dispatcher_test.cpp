@@ -145,6 +145,16 @@ TEST_P(DispatcherLaw, AnExpiredMessageIsDeadAndNotDelivered) {
     EXPECT_EQ(get(id).dead_reason, DeadReason::expired);
 }
 
+TEST_P(DispatcherLaw, AStopInTheMomentOfTheStartIsNoFailure) {
+    for (int cycle = 0; cycle < 20; ++cycle) {
+        Dispatcher dispatcher(store(), quick());
+        dispatcher.start();
+        std::this_thread::sleep_for(std::chrono::microseconds{500 * cycle});
+        dispatcher.close();
+    }
+    EXPECT_EQ(heard.count(EventKind::store_failed), 0U);
+}
+
 TEST_P(DispatcherLaw, AVerdictThatAHandlerReturnsCounts) {
     const WorkItemId again = put({.payload = "again"});
     const WorkItemId dead = put({.payload = "dead"});

@@ -120,7 +120,7 @@ start_on_free_port() {
         port=$(pick_port)
         log_length=$(stat -c %s "$dir/server.log")
         if "$@" "$port"; then return 0; fi
-        tail -c "+$((log_length + 1))" "$dir/server.log" | grep -q "$port_taken" ||
+        grep -q "$port_taken" <<<"$(tail -c "+$((log_length + 1))" "$dir/server.log")" ||
             fail_start "the server did not start"
     done
     fail_start "no free port in $port_attempts_max attempts"

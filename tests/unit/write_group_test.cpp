@@ -137,6 +137,18 @@ protected:
     WriteGroupOfLateComersTest() : WriteGroupTest({.begin = 24h, .urgent = 0s, .sharing = 24h}) {}
 };
 
+// Where a leader takes nobody along.
+class WriteGroupWithoutPatienceTest : public WriteGroupTest {
+protected:
+    WriteGroupWithoutPatienceTest() : WriteGroupTest({.begin = 0s, .urgent = 24h, .sharing = 0s}) {}
+};
+
+TEST_F(WriteGroupWithoutPatienceTest, WhoComesTooLateHasTheNextTransaction) {
+    EXPECT_THAT(bring_three(), ElementsAre("committed", "committed", "committed"));
+    EXPECT_THAT(script_.log, ElementsAre("begin", "first a", "commit", "begin", "first b", "commit",
+                                         "begin", "first c", "commit"));
+}
+
 TEST_F(WriteGroupTest, OneAloneHasATransactionOfItsOwn) {
     EXPECT_EQ(bring("a"), "committed");
     EXPECT_EQ(bring("b"), "committed");

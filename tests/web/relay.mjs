@@ -182,11 +182,15 @@ per_message = false
         }, "the relay has its port");
     }
 
-    // Whether it listens; else it has ended.
+    // Whether it listens; else it has ended, or goes on without its pages and is ended here.
     async #starts(log) {
         this.#relay = spawn(program, ["relay"], { cwd: this.#folder, stdio: ["ignore", "ignore", "pipe"] });
         for await (const line of createInterface({ input: this.#relay.stderr })) {
             log.push(line);
+            if (line.includes("ADMIN_OFF")) {
+                await this.kill();
+                return false;
+            }
             const port = /ADMIN_READY.*http:\/\/127\.0\.0\.1:(\d+)/.exec(line)?.[1];
             if (!port) continue;
             this.#port = Number(port);

@@ -7,6 +7,10 @@
 
 namespace postroom::test {
 
+inline constexpr const char* mariadb_sessions_sql =
+    "SELECT count(*) FROM information_schema.processlist WHERE db = DATABASE() AND "
+    "id <> CONNECTION_ID()";
+
 class MariadbChaosDatabase final : public ChaosDatabase {
 public:
     explicit MariadbChaosDatabase(MariadbServer server = MariadbServer())
@@ -21,11 +25,7 @@ public:
     std::vector<std::string> damage() override;
 
 private:
-    std::uint64_t sessions() override {
-        return count(
-            "SELECT count(*) FROM information_schema.processlist WHERE db = DATABASE() AND "
-            "id <> CONNECTION_ID()");
-    }
+    std::uint64_t sessions() override { return count(mariadb_sessions_sql); }
 
     MariadbDatabase database_;
 };

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "chaos/chaos_test.hpp"
+#include "chaos/mysql/database.hpp"
 #include "support/mariadb_server.hpp"
 #include "support/temp_dir.hpp"
 
@@ -61,6 +61,8 @@ public:
     std::vector<std::string> fingerprint();
 
 private:
+    std::uint64_t sessions() override { return count(mariadb_sessions_sql); }
+
     std::string url_;
 };
 

@@ -128,6 +128,7 @@ TEST_F(GaleraNodeKillTest, AKilledNodeComesBackAndNothingIsLost) {
         EXPECT_TRUE(commits_go_on(none)) << "with node " << victim << " again";
     }
     children.kill_all();
+    for (int node = 1; node <= node_count; ++node) database(node).await_end_of_killed();
     const History history = drain();
 
     NodeDatabase last = database(2);
