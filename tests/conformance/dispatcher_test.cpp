@@ -132,6 +132,7 @@ TEST_P(DispatcherLaw, APayloadThatCannotBeReadIsDeadWithTheReason) {
     EXPECT_TRUE(eventually_state(bad, State::dead));
     EXPECT_EQ(seen, 17);
     EXPECT_THAT(get(bad).last_error, HasSubstr("payload cannot be read"));
+    EXPECT_EQ(get(bad).dead_reason, DeadReason::failed) << "not after many attempts";
 }
 
 TEST_P(DispatcherLaw, AnExpiredMessageIsDeadAndNotDelivered) {
