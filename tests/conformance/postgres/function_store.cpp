@@ -266,7 +266,8 @@ std::optional<State> FunctionStore::mark(TxContext* tx, const InboxKey& key, Sta
 
 // The functions count leases in seconds; a shorter one is cut afterwards.
 std::vector<Message> FunctionStore::claim(Queue queue, const ClaimRequest& request,
-                                          std::stop_token /*stop*/) {
+                                          std::stop_token stop) {
+    if (stop.stop_requested()) return {};
     const auto seconds = std::chrono::ceil<std::chrono::seconds>(request.lease);
     const SqlRows rows = psql(
         url_, fmt::format("SELECT id, lease_id FROM {}('{}', {}, {})", function(queue, "claim"),
