@@ -1,18 +1,12 @@
 #include "chaos/mysql/database.hpp"
 
-#include <fmt/format.h>
-
 namespace postroom::test {
 
 std::vector<std::string> MariadbChaosDatabase::damage() {
     std::vector<std::string> lines;
-    for (const auto& table : sql("SHOW FULL TABLES WHERE table_type = 'BASE TABLE'")) {
-        // Columns: table, operation, kind of the word, word.
-        for (const auto& row : sql(fmt::format("CHECK TABLE `{}` EXTENDED", table.at(0).value())))
-            if (row.at(3) != "OK")
-                lines.push_back(
-                    fmt::format("{}: {}", row.at(0).value_or(""), row.at(3).value_or("")));
-    }
+    for (const auto& table : sql("SHOW FULL TABLES WHERE table_type = 'BASE TABLE'"))
+        for (std::string& line : complaints_about(*this, table.at(0).value()))
+            lines.push_back(std::move(line));
     return lines;
 }
 

@@ -11,6 +11,19 @@ inline constexpr const char* mariadb_sessions_sql =
     "SELECT count(*) FROM information_schema.processlist WHERE db = DATABASE() AND "
     "id <> CONNECTION_ID()";
 
+// What the server's check of the table complains about. A record that is deleted, and that the
+// server's own cleaning up has not come to yet, is no damage.
+inline std::vector<std::string> complaints_about(ChaosDatabase& database, const std::string& name) {
+    std::vector<std::string> lines;
+    // Columns: table, operation, kind of the word, word.
+    for (const auto& row : database.sql("CHECK TABLE `" + name + "` EXTENDED")) {
+        const std::string word = row.at(3).value_or("");
+        if (word != "OK" && !word.starts_with("InnoDB: Unpurged"))
+            lines.push_back(name + ": " + word);
+    }
+    return lines;
+}
+
 class MariadbChaosDatabase final : public ChaosDatabase {
 public:
     explicit MariadbChaosDatabase(MariadbServer server = MariadbServer())

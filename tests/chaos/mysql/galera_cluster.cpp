@@ -62,9 +62,7 @@ std::vector<std::string> table_names(NodeDatabase& database) {
 std::vector<std::string> NodeDatabase::damage() {
     std::vector<std::string> lines;
     for (const std::string& name : table_names(*this))
-        for (const auto& row : sql(fmt::format("CHECK TABLE `{}` EXTENDED", name)))
-            if (row.at(3) != "OK")
-                lines.push_back(fmt::format("{}: {}", name, row.at(3).value_or("")));
+        for (std::string& line : complaints_about(*this, name)) lines.push_back(std::move(line));
     return lines;
 }
 
