@@ -2,7 +2,9 @@
 
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstddef>
@@ -16,12 +18,12 @@ namespace postroom::base {
 namespace {
 
 void fill_from_kernel(std::span<std::byte> bytes) {
+    constexpr std::size_t bytes_max = 256;  // of one call
     while (!bytes.empty()) {
-        const ssize_t got = getrandom(bytes.data(), bytes.size(), 0);
-        if (got >= 0)
-            bytes = bytes.subspan(static_cast<std::size_t>(got));
-        else if (errno != EINTR)
-            throw std::system_error(errno, std::generic_category(), "getrandom");
+        const std::size_t count = std::min(bytes.size(), bytes_max);
+        if (getentropy(bytes.data(), count) != 0)
+            throw std::system_error(errno, std::generic_category(), "getentropy");
+        bytes = bytes.subspan(count);
     }
 }
 
@@ -41,8 +43,12 @@ public:
         if (memory == MAP_FAILED)
             throw std::system_error(errno, std::generic_category(), "mmap of the random chunk");
         chunk_ = new (memory) Chunk;
-        // Without wiping (kernels before 4.14) nothing may be kept: one number a fetch.
-        if (madvise(memory, sizeof(Chunk), MADV_WIPEONFORK) != 0) fetch_count_ = 1;
+        // Without wiping (Linux before 4.14, other systems) nothing may be kept: one number a
+        // fetch.
+#ifdef MADV_WIPEONFORK
+        if (madvise(memory, sizeof(Chunk), MADV_WIPEONFORK) == 0)
+            fetch_count_ = std::tuple_size_v<decltype(Chunk::numbers)>;
+#endif
     }
     ~ForkSafeChunk() { munmap(chunk_, sizeof(Chunk)); }
     ForkSafeChunk(const ForkSafeChunk&) = delete;
@@ -59,7 +65,7 @@ public:
 
 private:
     Chunk* chunk_ = nullptr;
-    std::size_t fetch_count_ = std::tuple_size_v<decltype(Chunk::numbers)>;
+    std::size_t fetch_count_ = 1;
 };
 
 }  // namespace

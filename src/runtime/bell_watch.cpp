@@ -1,12 +1,8 @@
 #include "runtime/bell_watch.hpp"
 
 #include <poll.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <system_error>
 #include <utility>
 
 namespace postroom {
@@ -25,12 +21,6 @@ constexpr std::size_t many_bells = 100;
 constexpr Duration silence_before_rest = std::chrono::seconds{30};
 constexpr std::size_t rest_rounds = 4;
 
-int make_wake_descriptor() {
-    const int descriptor = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (descriptor < 0) throw std::system_error(errno, std::system_category(), "eventfd");
-    return descriptor;
-}
-
 Duration round_of(std::size_t bells) {
     return std::clamp(pause_per_bell * static_cast<std::int64_t>(bells), round_min, round_max);
 }
@@ -38,25 +28,14 @@ Duration round_of(std::size_t bells) {
 }  // namespace
 
 BellWatch::BellWatch(Calls calls)
-    : calls_(std::move(calls)),
-      wake_descriptor_(make_wake_descriptor()),
-      thread_([this](const std::stop_token& stop) { run(stop); }) {}
+    : calls_(std::move(calls)), thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
-BellWatch::~BellWatch() {
-    stop();
-    ::close(wake_descriptor_);
-}
-
-void BellWatch::wake() {
-    const std::uint64_t one = 1;
-    // A full counter wakes as well.
-    [[maybe_unused]] const ssize_t written = ::write(wake_descriptor_, &one, sizeof one);
-}
+BellWatch::~BellWatch() { stop(); }
 
 void BellWatch::stop() {
     if (!thread_.joinable()) return;
     thread_.request_stop();
-    wake();
+    pipe_.wake();
     thread_.join();
 }
 
@@ -68,7 +47,7 @@ void BellWatch::add(const ServedStorePtr& store) {
             {.store = store, .descriptor = descriptor, .rang = monotonic_clock().now()});
         if (descriptor < 0) ++silent_;
     }
-    wake();
+    pipe_.wake();
 }
 
 void BellWatch::remove(const ServedStore& store) {
@@ -106,7 +85,7 @@ std::size_t BellWatch::looks_per_tick() const {
 }
 
 void BellWatch::wait(std::vector<int>& readable) {
-    std::vector<pollfd> polled{{.fd = wake_descriptor_, .events = POLLIN, .revents = 0}};
+    std::vector<pollfd> polled{{.fd = pipe_.descriptor(), .events = POLLIN, .revents = 0}};
     Duration pause{};
     {
         const base::MutexLock lock(mutex_);
@@ -120,9 +99,8 @@ void BellWatch::wait(std::vector<int>& readable) {
     if (::poll(polled.data(), polled.size(), static_cast<int>(milliseconds)) <= 0) return;
     for (const pollfd& one : polled) {
         if (one.revents == 0) continue;
-        if (one.fd == wake_descriptor_) {
-            std::uint64_t count = 0;
-            [[maybe_unused]] const ssize_t taken = ::read(wake_descriptor_, &count, sizeof count);
+        if (one.fd == pipe_.descriptor()) {
+            pipe_.take();
         } else {
             readable.push_back(one.fd);
         }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/mutex.hpp"
+#include "base/wake_pipe.hpp"
 #include "runtime/served_store.hpp"
 
 namespace postroom {
@@ -56,10 +57,9 @@ private:
     void look_at(std::size_t place, Answers& answers) POSTROOM_REQUIRES(mutex_);
     Duration tick() const POSTROOM_REQUIRES(mutex_);
     std::size_t looks_per_tick() const POSTROOM_REQUIRES(mutex_);
-    void wake();
 
     const Calls calls_;
-    const int wake_descriptor_;
+    const base::WakePipe pipe_;
 
     mutable base::Mutex mutex_;
     std::vector<Watched> watched_ POSTROOM_GUARDED_BY(mutex_);

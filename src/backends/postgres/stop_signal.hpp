@@ -4,33 +4,27 @@
 #include <stop_token>
 #include <utility>
 
+#include "base/wake_pipe.hpp"
+
 namespace postroom::postgres {
 
 class StopSignal {
 public:
     // Throws Error{unavailable} when the process has no file descriptor left.
-    explicit StopSignal(std::stop_token stop)
-        : stop_(std::move(stop)), raise_(stop_, Raise{descriptor_.number}) {}
+    explicit StopSignal(std::stop_token stop);
 
-    int descriptor() const { return descriptor_.number; }
+    int descriptor() const { return pipe_.descriptor(); }
     bool requested() const { return stop_.stop_requested(); }
 
 private:
-    struct Descriptor {
-        Descriptor();
-        ~Descriptor();
-        Descriptor(const Descriptor&) = delete;
-        Descriptor& operator=(const Descriptor&) = delete;
-        const int number;
-    };
     struct Raise {
-        void operator()() const noexcept;
-        int descriptor;
+        void operator()() const noexcept { pipe->wake(); }
+        const base::WakePipe* pipe;
     };
 
-    const Descriptor descriptor_;
+    const base::WakePipe pipe_;
     const std::stop_token stop_;
-    const std::stop_callback<Raise> raise_;  // ends first: it writes to the descriptor
+    const std::stop_callback<Raise> raise_;  // ends first: it writes to the pipe
 };
 
 }  // namespace postroom::postgres

@@ -27,6 +27,14 @@ bool is_young(const FileTrace& file, std::int64_t now_ns) {
     return age < tick && age > -tick;
 }
 
+const timespec& written_at(const struct stat& status) {
+#ifdef __APPLE__
+    return status.st_mtimespec;
+#else
+    return status.st_mtim;
+#endif
+}
+
 FileTrace trace_of(const std::string& path, bool needed) {
     struct stat status {};
     if (::stat(path.c_str(), &status) != 0) {
@@ -36,10 +44,11 @@ FileTrace trace_of(const std::string& path, bool needed) {
                                 std::system_category().message(errno)));
     }
     if (status.st_size == 0) return {};
+    const timespec& written = written_at(status);
     return {.device = status.st_dev,
             .inode = status.st_ino,
             .bytes = status.st_size,
-            .written_ns = status.st_mtim.tv_sec * ns_per_second + status.st_mtim.tv_nsec};
+            .written_ns = written.tv_sec * ns_per_second + written.tv_nsec};
 }
 
 // A file that is not there yet is looked for under the name that was given.
