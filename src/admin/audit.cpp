@@ -3,31 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <span>
 #include <utility>
 
 #include "admin/state_words.hpp"
 #include "base/rfc3339.hpp"
+#include "queue/query_texts.hpp"
 
 namespace postroom::admin {
 
 namespace {
 
 constexpr std::size_t ids_told = 10;
-
-struct NamedText {
-    const char* name;
-    std::optional<std::string> Query::*member;
-};
-
-constexpr std::array filter_texts{NamedText{"message_id", &Query::message_id},
-                                  NamedText{"source", &Query::source},
-                                  NamedText{"topic", &Query::topic},
-                                  NamedText{"ordering_key", &Query::ordering_key},
-                                  NamedText{"aggregate_type", &Query::aggregate_type},
-                                  NamedText{"tenant_id", &Query::tenant_id},
-                                  NamedText{"correlation_id", &Query::correlation_id}};
 
 }  // namespace
 
@@ -40,8 +27,9 @@ std::string target_of(Queue queue, const Query& filter, const std::string& finge
         out += " " + id.to_string();
     if (filter.ids.size() > ids_told)
         out += fmt::format(" and {} more", filter.ids.size() - ids_told);
-    for (const NamedText& text : filter_texts)
-        if (filter.*text.member) add(text.name, *(filter.*text.member));
+    visit_texts(filter, [&](std::string_view name, const std::optional<std::string>& text) {
+        if (text) add(name, *text);
+    });
     for (const std::string& word : state_words())
         if (filter.state.contains(*state_from(word))) add("state", word);
     if (!filter.error_part.empty()) add("error", filter.error_part);

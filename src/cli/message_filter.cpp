@@ -7,22 +7,11 @@
 #include "admin/dead_letters.hpp"
 #include "cli/failure.hpp"
 #include "cli/output/text.hpp"
+#include "queue/query_texts.hpp"
 
 namespace postroom::cli {
 
 namespace {
-
-struct TextFilter {
-    const char* option;
-    std::optional<std::string> Query::*member;
-};
-
-constexpr std::array text_filters{TextFilter{"topic", &Query::topic},
-                                  TextFilter{"source", &Query::source},
-                                  TextFilter{"ordering-key", &Query::ordering_key},
-                                  TextFilter{"aggregate-type", &Query::aggregate_type},
-                                  TextFilter{"tenant-id", &Query::tenant_id},
-                                  TextFilter{"correlation-id", &Query::correlation_id}};
 
 struct TimeFilter {
     const char* option;
@@ -36,6 +25,13 @@ constexpr std::array time_filters{TimeFilter{"since", &Query::created_from},
 std::optional<Instant> time_of(const std::string& text, Instant now) {
     if (const std::optional<Duration> ago = parse_duration(text)) return now - *ago;
     return parse_time(text);
+}
+
+// Spelled as options are.
+std::string option_of(std::string_view field) {
+    std::string option(field);
+    std::ranges::replace(option, '_', '-');
+    return option;
 }
 
 void check_fingerprint(const Invocation& in) {
@@ -101,8 +97,10 @@ void check_message_filter(const Invocation& in) {
 
 Query message_filter(const Invocation& in, Store& store) {
     Query query;
-    for (const TextFilter& filter : text_filters)
-        if (in.has(filter.option)) query.*filter.member = in.value(filter.option);
+    visit_texts(query, [&in](std::string_view name, std::optional<std::string>& wanted) {
+        const std::string option = option_of(name);
+        if (in.has(option)) wanted = in.value(option);
+    });
     query.error_part = in.value("error");
     for (const TimeFilter& filter : time_filters)
         if (in.has(filter.option))

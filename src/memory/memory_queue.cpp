@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "base/utf8.hpp"
@@ -207,15 +208,19 @@ std::vector<Message> MemoryQueue::messages(Instant now) const {
 namespace {
 
 bool matches_text(const Message& message, const Query& query) {
-    const auto same = [](const std::optional<std::string>& wanted, const std::string& text) {
-        return !wanted || *wanted == text;
+    bool matches = message.last_error.find(query.error_part) != std::string::npos;
+    const auto require = [&](const std::optional<std::string>& wanted, std::string_view text) {
+        if (wanted && *wanted != text) matches = false;
     };
-    return same(query.message_id, message.message_id.str()) && same(query.source, message.source) &&
-           same(query.topic, message.topic) && same(query.ordering_key, message.ordering_key) &&
-           same(query.aggregate_type, message.aggregate_type) &&
-           same(query.tenant_id, message.tenant_id) &&
-           same(query.correlation_id, message.correlation_id) &&
-           message.last_error.find(query.error_part) != std::string::npos;
+    visit_shared_fields(query, message, [&](FieldIndex, const auto& wanted, const auto& found) {
+        using Found = std::remove_cvref_t<decltype(found)>;
+        if constexpr (std::is_same_v<Found, std::string>) {
+            require(wanted, found);
+        } else if constexpr (std::is_same_v<Found, MessageId>) {
+            require(wanted, found.str());
+        }
+    });
+    return matches;
 }
 
 bool matches(const Message& message, const Query& query, Instant now) {

@@ -8,6 +8,7 @@
 
 #include "base/assert.hpp"
 #include "queue/message_fields.hpp"
+#include "queue/query_texts.hpp"
 
 namespace postroom::sql {
 
@@ -101,13 +102,9 @@ Search::Search(const Query& query, const SearchWords& words) : query_(query), pa
         params_.set("before_seq", static_cast<std::int64_t>(query.before_seq));
     }
     if (!query.ids.empty()) require_numbers(words.in_array);
-    require_equal(words, "message_id", query.message_id);
-    require_equal(words, "source", query.source);
-    require_equal(words, "topic", query.topic);
-    require_equal(words, "ordering_key", query.ordering_key);
-    require_equal(words, "aggregate_type", query.aggregate_type);
-    require_equal(words, "tenant_id", query.tenant_id);
-    require_equal(words, "correlation_id", query.correlation_id);
+    visit_texts(query, [&](std::string_view column, const std::optional<std::string>& value) {
+        require_equal(words, column, value);
+    });
     if (query.owner) {
         require("owner = :owner");
         params_.set("owner", query.owner->uuid());
@@ -123,7 +120,7 @@ Search::Search(const Query& query, const SearchWords& words) : query_(query), pa
     require_created();
 }
 
-void Search::require_equal(const SearchWords& words, const char* column,
+void Search::require_equal(const SearchWords& words, std::string_view column,
                            const std::optional<std::string>& value) {
     if (!value) return;
     if (value->empty()) {

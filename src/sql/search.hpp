@@ -92,7 +92,7 @@ public:
 private:
     std::vector<std::string> asked(const std::vector<FindText>& parts) const;
     void require(const std::string& condition) { where_ += " AND " + condition; }
-    void require_equal(const SearchWords& words, const char* column,
+    void require_equal(const SearchWords& words, std::string_view column,
                        const std::optional<std::string>& value);
     void require_numbers(const std::string& in_array);
     void require_state(StateSet states);

@@ -91,7 +91,7 @@ TEST_P(QueryLaw, CountsFollowTheMessages) {
 }
 
 // 004: failed pending is whatever failed and is not done; old failures are those that failed often.
-TEST_P(QueryLaw, CountsTellOfFailuresAlsoWhileTheyAreInProgress) {
+TEST_P(QueryLaw, S004_CountsTellOfFailuresAlsoWhileTheyAreInProgress) {
     open({.old_failure_attempts = 2});
     put_many(4);
     std::vector<Message> claimed = claim(4);

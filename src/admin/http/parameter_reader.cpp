@@ -4,32 +4,19 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 
 #include "admin/state_words.hpp"
 #include "base/json_fields.hpp"
 #include "base/rfc3339.hpp"
 #include "base/utf8.hpp"
+#include "queue/query_texts.hpp"
 
 namespace postroom::admin {
 
 namespace {
 
 constexpr std::size_t error_chars_max = 4000;
-
-struct TextFilter {
-    const char* name;
-    std::optional<std::string> Query::*member;
-};
-
-constexpr std::array text_filters{TextFilter{"topic", &Query::topic},
-                                  TextFilter{"tenant_id", &Query::tenant_id},
-                                  TextFilter{"source", &Query::source},
-                                  TextFilter{"message_id", &Query::message_id},
-                                  TextFilter{"correlation_id", &Query::correlation_id},
-                                  TextFilter{"ordering_key", &Query::ordering_key},
-                                  TextFilter{"aggregate_type", &Query::aggregate_type}};
 
 std::string text_of(const base::JsonField& field) {
     if (field.kind == base::JsonKind::null)
@@ -120,7 +107,9 @@ StateSet ParameterReader::states() {
 
 Query ParameterReader::filter() {
     Query query{.payloads = false};
-    for (const TextFilter& filter : text_filters) query.*filter.member = text(filter.name);
+    visit_texts(query, [this](std::string_view name, std::optional<std::string>& wanted) {
+        wanted = text(std::string(name));
+    });
     query.state = states();
     query.blocking = flag("blocking");
     query.error_part = text("error", error_chars_max).value_or("");

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "admin/http/sources.hpp"
+#include "admin/json_view.hpp"
 #include "admin/pauses.hpp"
 #include "base/json_writer.hpp"
 
@@ -177,8 +178,6 @@ std::string backlog_view(const Counts& counts) {
 
 std::string worker_view(const Context& context, const std::string& store,
                         const WorkerReport& worker) {
-    JsonArray topics;
-    for (const std::string& topic : worker.topics) topics.add(topic);
     JsonArray circuits;
     for (const CircuitReport& circuit : worker.circuits)
         circuits.add_json(
@@ -188,6 +187,7 @@ std::string worker_view(const Context& context, const std::string& store,
                 .add("since", circuit.since)
                 .add("next_probe_at", circuit.next_probe)
                 .add_text("last_error", circuit.error)
+                .add_json("topics", texts_view(circuit.topics))
                 .text());
     const Dispatcher* const ours = context.options.dispatcher;
     JsonObject out;
@@ -200,7 +200,7 @@ std::string worker_view(const Context& context, const std::string& store,
         .add("started_at", worker.started)
         .add("last_seen", worker.last_seen)
         .add("this_process", ours != nullptr && ours->owner() == worker.owner)
-        .add_json("topics", topics.text())
+        .add_json("topics", texts_view(worker.topics))
         .add("in_hand", worker.in_hand)
         .add("delivered_per_second", worker.delivered_per_second)
         .add("failed_per_second", worker.failed_per_second)

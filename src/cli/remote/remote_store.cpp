@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "admin/state_words.hpp"
@@ -14,6 +13,7 @@
 #include "cli/failure.hpp"
 #include "cli/remote/remote_values.hpp"
 #include "postroom/error.hpp"
+#include "queue/query_texts.hpp"
 
 namespace postroom::cli {
 
@@ -22,18 +22,6 @@ namespace {
 constexpr std::uint32_t page_max = 500;
 constexpr std::size_t ids_max = 1000;
 constexpr std::chrono::milliseconds between_looks{100};
-
-struct TextParameter {
-    const char* name;
-    std::optional<std::string> Query::*member;
-};
-constexpr std::array text_parameters{TextParameter{"message_id", &Query::message_id},
-                                     TextParameter{"source", &Query::source},
-                                     TextParameter{"topic", &Query::topic},
-                                     TextParameter{"ordering_key", &Query::ordering_key},
-                                     TextParameter{"aggregate_type", &Query::aggregate_type},
-                                     TextParameter{"tenant_id", &Query::tenant_id},
-                                     TextParameter{"correlation_id", &Query::correlation_id}};
 
 [[noreturn]] void refuse(const char* what) {
     throw Error(ErrorKind::misuse, fmt::format("a remote store does not {}", what));
@@ -243,8 +231,9 @@ private:
     ApiClient::Query parameters(Queue queue, const Query& query,
                                 const std::string& fingerprint) const {
         ApiClient::Query out = about(queue);
-        for (const TextParameter& parameter : text_parameters)
-            if (query.*parameter.member) out[parameter.name] = *(query.*parameter.member);
+        visit_texts(query, [&](std::string_view name, const std::optional<std::string>& wanted) {
+            if (wanted) out[std::string(name)] = *wanted;
+        });
         std::string states;
         for (const std::string& word : admin::state_words())
             if (query.state.contains(*admin::state_from(word)))

@@ -5,6 +5,7 @@
 #include "admin/state_words.hpp"
 #include "base/rfc3339.hpp"
 #include "cli/failure.hpp"
+#include "queue/message_fields.hpp"
 
 namespace postroom::cli {
 
@@ -27,7 +28,10 @@ CircuitReport circuit_from(const JsonValues& json) {
     return {.destination = json.text("destination"),
             .error = json.text("last_error"),
             .since = json.time("since").value_or(Instant{}),
-            .next_probe = json.time("next_probe_at").value_or(Instant{})};
+            .next_probe = json.time("next_probe_at").value_or(Instant{}),
+            // Relays of an earlier version do not tell them.
+            .topics = json.has("topics") ? base::json_strings(json.json("topics"))
+                                         : std::vector<std::string>{}};
 }
 
 }  // namespace
@@ -75,35 +79,37 @@ std::vector<JsonValues> JsonValues::objects(std::string_view name) const {
     return out;
 }
 
+namespace {
+
+// Of the fields of a message those that are texts and times; the others have their own ways.
+void read(const JsonValues& json, std::string_view name, std::string& text) {
+    text = json.text(name);
+}
+void read(const JsonValues& json, std::string_view name, Instant& time) {
+    time = json.time(name).value_or(Instant{});
+}
+void read(const JsonValues& json, std::string_view name, std::optional<Instant>& time) {
+    time = json.time(name);
+}
+template <class Other>
+void read(const JsonValues&, std::string_view, Other&) {}
+
+}  // namespace
+
 Message message_from(const JsonValues& json) {
     Message message;
     message.id = WorkItemId::parse(json.text("id")).value_or(WorkItemId{});
     message.queue = json.text("queue") == "inbox" ? Queue::inbox : Queue::outbox;
     message.state = admin::state_from(json.text("state")).value_or(State::ready);
     message.message_id = MessageId(json.text("message_id"));
-    message.topic = json.text("topic");
-    message.source = json.text("source");
-    message.correlation_id = json.text("correlation_id");
-    message.tenant_id = json.text("tenant_id");
-    message.idempotency_key = json.text("idempotency_key");
-    message.aggregate_type = json.text("aggregate_type");
-    message.aggregate_id = json.text("aggregate_id");
-    message.ordering_key = json.text("ordering_key");
-    message.content_type = json.text("content_type");
+    visit_fields(message, [&](FieldIndex index, auto& member) {
+        const Field& field = field_of(index);
+        if (field.kind != FieldKind::bytes) read(json, field.name, member);
+    });
     message.priority = std::atoi(json.text("priority").c_str());
-    message.created_at = json.time("created_at").value_or(Instant{});
-    message.available_at = json.time("available_at").value_or(Instant{});
-    message.occurred_at = json.time("occurred_at");
-    message.due_time = json.time("due_time");
-    message.expires_at = json.time("expires_at");
-    message.last_seen = json.time("last_seen");
-    message.processed_at = json.time("processed_at");
-    message.died_at = json.time("died_at");
-    message.processed_by = json.text("processed_by");
     message.retry_count = small_number(json, "retry_count").value_or(0);
     message.lost_count = small_number(json, "lost_count").value_or(0);
     message.max_attempts = small_number(json, "max_attempts");
-    message.last_error = json.text("last_error");
     message.dead_reason = dead_reason_from(json.text("dead_reason"));
     message.payload_left_out = json.number("payload_bytes");
     if (json.has("lease")) {
