@@ -1,6 +1,7 @@
 #include "sql/enqueue_group.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <numeric>
 #include <utility>
 
@@ -19,9 +20,9 @@ constexpr std::size_t bytes_max = std::size_t{1024} * 1024;
 constexpr std::size_t own_rows_max = 16;
 constexpr std::size_t own_bytes_max = std::size_t{64} * 1024;
 
-// One leader would have two threads that write by turns wait for each other's commit, where the
-// database would have made one flush of both. More than two make the groups smaller.
-constexpr std::size_t leaders_max = 2;
+constexpr unsigned gather_skip_max = 64;  // groups
+// A leader that takes longer is no longer waited for: another one leads beside it.
+constexpr std::chrono::milliseconds stuck_after{500};
 
 std::size_t bytes_of(std::span<const NewMessage> messages) {
     return std::accumulate(
@@ -40,6 +41,17 @@ bool is_of_message(const Error& error) {
 }
 
 }  // namespace
+
+bool GatherPace::waits() {
+    if (skip_ == 0) return true;
+    --skip_;
+    return false;
+}
+
+void GatherPace::waited(bool all_came) {
+    in_vain_ = all_came ? 0 : in_vain_ + 1;
+    skip_ = all_came ? 0 : std::min(gather_skip_max, 1U << std::min(in_vain_, 16U));
+}
 
 bool EnqueueGroup::takes(std::span<const NewMessage> messages) {
     return messages.size() <= own_rows_max && bytes_of(messages) <= own_bytes_max &&
@@ -69,20 +81,36 @@ std::vector<EnqueueResult> EnqueueGroup::run(std::span<const NewMessage> message
 EnqueueGroup::Fate EnqueueGroup::join(const std::shared_ptr<Request>& request) {
     {
         const base::MutexLock lock(mutex_);
-        if (leaders_ < leaders_max) {
-            ++leaders_;
+        if (leads_since_.size() < leaders_max()) {
+            appoint(*request);
             return Fate::leads;
         }
         waiting_.push_back(request);
+        if (goal_ > 0 && waiting_.size() >= goal_) gathered_.notify_one();
     }
     return request->wait();
+}
+
+// One leader would have two threads that write by turns wait for each other's commit, where the
+// database would have made one flush of both. Of more writers the groups are larger with one, but
+// one whose connection is silent must not keep all of them waiting.
+std::size_t EnqueueGroup::leaders_max() const {
+    const bool stuck = !leads_since_.empty() &&
+                       std::chrono::steady_clock::now() - leads_since_.front() > stuck_after;
+    return writers_ <= 2 || stuck ? 2 : 1;
+}
+
+void EnqueueGroup::appoint(Request& leader) {
+    leader.leads_since = std::chrono::steady_clock::now();
+    leads_since_.push_back(leader.leads_since);
 }
 
 std::vector<EnqueueResult> EnqueueGroup::lead(Request& own) {
     Requests followers;
     const auto end = [&](Fate fate) {
+        note_writers(followers.size() + 1);
         for (const std::shared_ptr<Request>& follower : followers) follower->tell(fate);
-        pass_on();
+        pass_on(own);
     };
     const auto fail = [&](const GroupPlace::Failure& failure) {
         for (const std::shared_ptr<Request>& follower : followers) follower->failure = failure;
@@ -112,7 +140,8 @@ std::vector<EnqueueResult> EnqueueGroup::lead(Request& own) {
 void EnqueueGroup::take_followers(const Request& own, Requests& followers) {
     std::size_t rows = own.messages.size();
     std::size_t bytes = bytes_of(own.messages);
-    const base::MutexLock lock(mutex_);
+    base::MutexLock lock(mutex_);
+    gather(lock);
     while (!waiting_.empty()) {
         const Request& next = *waiting_.front();
         rows += next.messages.size();
@@ -120,6 +149,23 @@ void EnqueueGroup::take_followers(const Request& own, Requests& followers) {
         if (rows > rows_max || bytes > bytes_max || !same_lease(own.born, next.born)) return;
         followers.splice(followers.end(), waiting_, waiting_.begin());
     }
+}
+
+// For those who wrote a moment ago and are not here yet.
+void EnqueueGroup::gather(base::MutexLock& lock) {
+    if (writers_ <= 2 || leads_since_.size() > 1) return;
+    const std::size_t writers = std::min(writers_, rows_max);
+    if (waiting_.size() + 1 >= writers || !pace_.waits()) return;
+    goal_ = writers - 1;
+    pace_.waited(gathered_.wait_for(lock, {}, gather_max_, [this]() POSTROOM_REQUIRES(mutex_) {
+        return waiting_.size() >= goal_;
+    }));
+    goal_ = 0;
+}
+
+void EnqueueGroup::note_writers(std::size_t in_group) {
+    const base::MutexLock lock(mutex_);
+    writers_ = in_group + waiting_.size() + leads_since_.size() - 1;
 }
 
 std::vector<EnqueueResult> EnqueueGroup::write(const Request& own,
@@ -146,17 +192,16 @@ std::vector<EnqueueResult> EnqueueGroup::write_alone(const Request& request) con
     return write_(pointers_to(request.messages), request.born);
 }
 
-// The first of those who came meanwhile leads next.
-void EnqueueGroup::pass_on() {
+// The first of those who came meanwhile leads next, unless another leader is enough.
+void EnqueueGroup::pass_on(const Request& own) {
     std::shared_ptr<Request> leader;
     {
         const base::MutexLock lock(mutex_);
-        if (waiting_.empty()) {
-            --leaders_;
-            return;
-        }
+        leads_since_.erase(std::ranges::find(leads_since_, own.leads_since));
+        if (waiting_.empty() || leads_since_.size() >= leaders_max()) return;
         leader = std::move(waiting_.front());
         waiting_.pop_front();
+        appoint(*leader);
     }
     leader->tell(Fate::leads);
 }

@@ -21,18 +21,12 @@ constexpr int position_of(FieldIndex index) {
     return row_positions[static_cast<std::size_t>(index)];
 }
 
-// A foreign writer may have stored headers that are not an object; the message is delivered all the
-// same, with what is there in a header of its own.
-Headers headers_from(std::string_view json) {
-    if (json.empty()) return {};
-    if (auto parsed = base::map_from_json(json)) return *std::move(parsed);
-    return {{"postroom-unreadable-headers", std::string(json)}};
-}
-
 // Reads one column into the member that belongs to it.
 class Reader {
 public:
-    Reader(const Row& row, Content content) : row_(row), content_(content) {}
+    // What cannot be read is told in `unreadable`.
+    Reader(const Row& row, Content content, std::string& unreadable)
+        : row_(row), content_(content), unreadable_(unreadable) {}
 
     template <class Member>
     void operator()(FieldIndex index, Member& member) const {
@@ -54,8 +48,17 @@ private:
     void read(int column, FieldIndex, DeadReason& out) const {
         out = dead_reason_from(row_.text(column));
     }
+    // A foreign writer may have stored headers that are not an object. Whoever looks at the message
+    // sees them as they are, in a header of its own.
     void read(int column, FieldIndex, Headers& out) const {
-        if (!row_.null(column)) out = headers_from(row_.text(column));
+        const std::string_view json = row_.null(column) ? "" : row_.text(column);
+        if (json.empty()) return;
+        if (auto parsed = base::map_from_json(json)) {
+            out = *std::move(parsed);
+        } else {
+            out = {{"postroom-unreadable-headers", std::string(json)}};
+            unreadable_ = "headers: not a JSON object, or nested too deeply";
+        }
     }
     void read(int column, FieldIndex, Instant& out) const { out = row_.time(column); }
     void read(int column, FieldIndex, std::int32_t& out) const {
@@ -71,6 +74,7 @@ private:
 
     const Row& row_;
     const Content content_;
+    std::string& unreadable_;
 };
 
 std::uint64_t unsigned_integer(const Row& row, FieldIndex index) {
@@ -92,7 +96,7 @@ Message read_message(Queue queue, const Row& row, Content content) {
     m.id = WorkItemId(unsigned_integer(row, FieldIndex::seq),
                       unsigned_integer(row, FieldIndex::nonce));
     m.queue = queue;
-    visit_fields(m, Reader(row, content));
+    visit_fields(m, Reader(row, content, m.unreadable));
     note_occurrence(m);
     if (!row.null(position_of(FieldIndex::lease_id))) m.lease = read_lease(row, m);
     return m;

@@ -4,9 +4,7 @@
 
 namespace postroom::sql {
 
-bool ServerConnection::stands_alone(const Call& call) const {
-    return !call.statement->traits.compound;
-}
+bool ServerConnection::stands_alone(const Call& call) { return !call.statement->traits.compound; }
 
 bool ServerConnection::needs_transaction(std::span<const Call> calls) {
     return calls.size() != 1 ||
@@ -22,10 +20,11 @@ void ServerConnection::run_alone(std::span<const Call> calls, const OnRow& on_ro
     try {
         run_all(calls, on_row);
     } catch (const Error& error) {
+        const bool refused = was_refused();  // asked before the server is asked anything else
         // Cut off, it may have left its transaction open.
         if (traits.own_transaction) rollback_quietly("ROLLBACK");
-        // It commits by itself, so nobody knows whether it did.
-        if (traits.reads_only || error.kind() != ErrorKind::unavailable) throw;
+        // It commits by itself, so without an answer nobody knows whether it did.
+        if (traits.reads_only || refused || error.kind() != ErrorKind::unavailable) throw;
         throw Error(ErrorKind::outcome_unknown, error.what());
     }
 }

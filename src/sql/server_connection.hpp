@@ -15,7 +15,10 @@ protected:
     using BracketedConnection::BracketedConnection;
 
     // Whether a call undoes itself when it fails; a procedure runs several statements.
-    virtual bool stands_alone(const Call& call) const;
+    virtual bool stands_alone(const Call& call);
+
+    // Whether the server answered the call that has just failed, and said that it did nothing.
+    virtual bool was_refused() const { return false; }
 
     bool needs_transaction(std::span<const Call> calls) override;
     bool needs_savepoint(std::span<const Call> calls) override;

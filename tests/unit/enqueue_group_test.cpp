@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <future>
 #include <optional>
 #include <string>
 #include <thread>
@@ -128,6 +129,69 @@ TEST_F(EnqueueGroupTest, WhoComesWhileTwoWriteSharesTheNextStatement) {
         written.insert(written.end(), topics.begin(), topics.end());
     EXPECT_THAT(written, UnorderedElementsAre("leader", "leader", "a", "b", "c"));
     EXPECT_THAT(database_.statements(), testing::Contains(SizeIs(testing::Ge(2U))));
+}
+
+// Method: a leader with all the time in the world, two behind it, and one who has been told.
+TEST(EnqueueGroupGather, ALeaderWaitsForThoseWhoWereToldAMomentAgo) {
+    FakeDatabase database;
+    EnqueueGroup group{[&](std::span<const NewMessage* const> messages, const BornLease*) {
+                           return database.write(messages);
+                       },
+                       60s};
+    const auto enqueue = [&](const std::string& topic) {
+        const NewMessage one = message(topic);
+        group.run({&one, 1}, nullptr);
+    };
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < 2; ++i) {
+        threads.emplace_back([&] { enqueue("leader"); });
+        ASSERT_TRUE(test::wait_until([&] { return database.begun() == i + 1; }, 60s));
+    }
+    for (const char* const topic : {"a", "b", "c"})
+        threads.emplace_back([&, topic] { enqueue(topic); });
+    ASSERT_TRUE(test::wait_until([&] { return group.waiting() == 3; }, 60s));
+    database.let_go();
+    // Both leaders have been told; one of the three leads, and four wrote at the end of the last.
+    ASSERT_TRUE(test::wait_until([&] { return group.waiting() == 2; }, 60s));
+    EXPECT_EQ(database.begun(), 2U);
+    enqueue("back again");
+    threads.clear();
+    EXPECT_THAT(database.statements(), testing::Contains(SizeIs(4)));
+}
+
+// A connection may be half dead and still be waited for.
+TEST_F(EnqueueGroupTest, ALeaderThatIsStuckKeepsNobodyElseWaiting) {
+    enqueue_behind_two({"a", "b", "c"});  // three wrote last: one leads from now on
+    std::atomic<bool> released{false};
+    database_.on_write = [&](const FakeDatabase::Topics& topics) {
+        if (topics.front() == "stuck") released.wait(false);
+    };
+    const std::size_t before = database_.begun();
+    std::jthread stuck([&] { enqueue("stuck"); });
+    ASSERT_TRUE(test::wait_until([&] { return database_.begun() == before + 1; }, 60s));
+    auto behind = std::async(std::launch::async, [&] { return enqueue("behind"); });
+    std::this_thread::sleep_for(600ms);
+    auto later = std::async(std::launch::async, [&] { return enqueue("later"); });
+    EXPECT_EQ(later.wait_for(60s), std::future_status::ready);
+    EXPECT_EQ(behind.wait_for(60s), std::future_status::ready);
+    released = true;
+    released.notify_all();
+}
+
+TEST(GatherPace, WaitsInVainBecomeRareUntilOneBringsAllIn) {
+    GatherPace pace;
+    std::vector<int> groups_without;
+    for (int wait = 0; wait < 8; ++wait) {
+        int groups = 0;
+        while (!pace.waits()) ++groups;
+        groups_without.push_back(groups);
+        pace.waited(false);
+    }
+    EXPECT_THAT(groups_without, ElementsAre(0, 2, 4, 8, 16, 32, 64, 64));
+    while (!pace.waits()) {
+    }
+    pace.waited(true);
+    EXPECT_TRUE(pace.waits());
 }
 
 TEST_F(EnqueueGroupTest, AMessageThatIsRefusedIsRefusedAlone) {

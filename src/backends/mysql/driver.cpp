@@ -118,10 +118,13 @@ void Driver::require_usable(sql::Bracket bracket) const {
     if (bracket != sql::Bracket::joined) refuse("a borrowed connection can only be joined");
 }
 
-// A statement of many rows is sent in parts.
-bool Driver::stands_alone(const sql::Call& call) const {
-    return ServerConnection::stands_alone(call) && row_count(call) == 0;
+// A statement of many rows may be sent in parts.
+bool Driver::stands_alone(const sql::Call& call) {
+    return ServerConnection::stands_alone(call) &&
+           (row_count(call) == 0 || parts_of(call, packet_max() - packet_overhead).size() == 1);
 }
+
+bool Driver::was_refused() const { return is_refusal(mysql_errno(connection_)); }
 
 void Driver::run_all(std::span<const sql::Call> calls, const sql::OnRow& on_row) {
     for (std::size_t i = 0; i < calls.size(); ++i) {

@@ -38,7 +38,8 @@ protected:
     void rollback_quietly(const char* statement) noexcept override;
     void set_mark() override { send("SAVEPOINT postroom_transaction"); }
     bool mark_stands() override;
-    bool stands_alone(const sql::Call& call) const override;
+    bool stands_alone(const sql::Call& call) override;
+    bool was_refused() const override;
     bool user_met_failure() const override;
     void failed(const Error& error) override;
     void forget_statements() override { cache_.clear(); }

@@ -173,9 +173,26 @@ bool is_loss(unsigned code) {
     }
 }
 
+bool is_refusal(unsigned code) {
+    switch (code) {
+        case disk_full:
+        case table_full:
+        case wsrep_not_ready:
+        case user_resources:
+        case running_read_only:
+        case read_only_mode:
+            return true;
+        default:
+            return false;
+    }
+}
+
 bool is_missing_name(unsigned code) { return code == no_such_name; }
 
 Error make_error(unsigned code, std::string_view words) {
+    // EINPROGRESS: the client library tells how a connection began, and not how it ended.
+    if (constexpr std::string_view begun = " (115)"; words.ends_with(begun))
+        words.remove_suffix(begun.size());
     return {kind_of(code),
             fmt::format("{} (error {}){}", quotes_values(code) ? plain_words(code) : words, code,
                         hint_for(code))};

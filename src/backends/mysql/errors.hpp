@@ -15,6 +15,9 @@ ErrorKind kind_of(unsigned code);
 // True when the connection is no more.
 bool is_loss(unsigned code);
 
+// True when the server cannot do it now and has done nothing: it is read-only, full or not ready.
+bool is_refusal(unsigned code);
+
 // True when the server has no such procedure, or the session no such savepoint.
 bool is_missing_name(unsigned code);
 
