@@ -244,8 +244,8 @@ struct Message {
     // Of a message that was read without its payload: how long that is.
     std::optional<std::uint64_t> payload_left_out{};
 
-    // Of a claimed message: why its content could not be read. There is nothing to deliver then,
-    // and it is to end dead with this reason. Empty: it was.
+    // Why its content could not be read; empty: it was. Of a claimed message there is nothing to
+    // deliver then, and it is to end dead with this reason.
     std::string unreadable{};
 
     std::uint64_t payload_bytes() const { return payload_left_out.value_or(payload.size()); }

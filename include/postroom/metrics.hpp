@@ -53,6 +53,7 @@ struct MetricsSnapshot {
     std::uint64_t released = 0;
     std::uint64_t unroutable = 0;
     std::uint64_t lost = 0;
+    std::uint64_t stale_settles = 0;  // of `lost`: an outcome that came too late
     std::uint64_t reaped = 0;
     std::uint64_t purged = 0;
     std::uint64_t circuit_opened = 0;
@@ -61,6 +62,9 @@ struct MetricsSnapshot {
 
     std::uint64_t hot_depth = 0;
     std::uint64_t cold_depth = 0;
+    std::uint64_t hot_capacity = 0;
+    std::uint64_t cold_capacity = 0;
+    std::uint64_t in_flight = 0;  // leases held
     Duration oldest_lag{};
 
     LatencyHistogram latency{};
@@ -97,10 +101,11 @@ private:
         Number hot_enqueued{}, hot_dropped{}, cold_enqueued{};
         Number claims{}, empty_claims{};
         Number dispatch_success{}, dispatch_failure{}, dispatch_dead{};
-        Number released{}, unroutable{}, lost{};
+        Number released{}, unroutable{}, lost{}, stale_settles{};
         Number reaped{}, purged{};
         Number circuit_opened{}, interceptor_failures{}, store_failures{};
-        Number hot_depth{}, cold_depth{}, oldest_lag{};
+        Number hot_depth{}, cold_depth{}, hot_capacity{}, cold_capacity{}, in_flight{};
+        Number oldest_lag{};
         std::array<Number, latency_bucket_bounds.size() + 1> latency_counts{};
         Number latency_sum{};
     };

@@ -33,7 +33,7 @@ enum class EventKind : std::uint8_t {
     dead,            // message, error, reason
     released,        // message, error (why), delay: not tried, no attempt counted
     unroutable,      // message: nobody handles it
-    lost,            // message: its lease had run out or was taken over
+    lost,            // message, operation ("settle" or "extend"): that found its lease gone
     reaped,          // count: expired leases taken back
     purged,          // count
     circuit_opened,  // destination, error, delay
@@ -42,7 +42,7 @@ enum class EventKind : std::uint8_t {
     hash_mismatch,       // message: the same inbox key came with other content
     store_failed,        // operation, error
     store_waits,         // operation, duration: the store has not answered for so long
-    queue_depths,        // hot_depth, cold_depth
+    queue_depths,        // hot_depth, cold_depth, their capacities, in_flight
     oldest_lag,          // duration: age of the oldest message that is neither done nor dead
 };
 
@@ -67,6 +67,9 @@ struct Event {
     bool stamped = false;  // enqueued: its trace context was made for it, not by its writer
     std::size_t hot_depth = 0;
     std::size_t cold_depth = 0;
+    std::size_t hot_capacity = 0;
+    std::size_t cold_capacity = 0;
+    std::size_t in_flight = 0;  // leases held
 };
 
 class Observer {

@@ -129,6 +129,15 @@ void DispatchState::leave(Care care, const WorkItemId& id, Instant now) {
     if (care == Care::isolated) isolation.finished(id, now);
 }
 
+Event DispatchState::depths() const {
+    return {.kind = EventKind::queue_depths,
+            .hot_depth = queues.hot_size(),
+            .cold_depth = queues.cold_size(),
+            .hot_capacity = options.hot_capacity,
+            .cold_capacity = options.cold_capacity,
+            .in_flight = in_flight.size()};
+}
+
 StateLock::StateLock(SharedState& shared, Effects& effects)
     : shared_(shared),
       state_(shared.lock()),
@@ -136,7 +145,8 @@ StateLock::StateLock(SharedState& shared, Effects& effects)
       startable_(state_.startable()),
       room_(state_.claim_room() > 0),
       settler_comes_(state_.settler.next_due()),
-      report_due_(state_.report_due()) {}
+      report_due_(state_.report_due()),
+      holds_some_(state_.in_flight.size() > 0) {}
 
 StateLock::~StateLock() {
     const std::size_t startable = state_.startable();
@@ -148,6 +158,8 @@ StateLock::~StateLock() {
         effects_.keeper = true;
     }
     if (!report_due_ && state_.report_due()) effects_.reporter = true;
+    // It may be long until somebody looks again.
+    if (holds_some_ && state_.in_flight.size() == 0) effects_.depths = state_.depths();
     shared_.unlock();
 }
 

@@ -22,6 +22,7 @@
 #include "dispatch/isolation.hpp"
 #include "dispatch/paused_topics.hpp"
 #include "dispatch/settler.hpp"
+#include "postroom/observer.hpp"
 
 namespace postroom {
 
@@ -67,6 +68,9 @@ struct DispatchState {
 
     // When the keeper has something to do: a lease to renew, or an isolation to end.
     Instant keeper_due() const { return std::min(in_flight.next_due(), isolation.ends_by()); }
+
+    // The event that tells how full it is.
+    Event depths() const;
 
     // Something that operators should not have to wait for.
     bool report_due() const {
@@ -165,6 +169,7 @@ private:
     const bool room_;
     const Instant settler_comes_;
     const bool report_due_;
+    const bool holds_some_;
 };
 
 // Holds the state for a scope, to look at it.

@@ -29,6 +29,7 @@ void Effects::notify() const {
     }
     for (const auto& [outgoing, settled] : ended) notifier_.settled(outgoing, settled);
     for (const Lease& lease : lost) notifier_.lost(lease);
+    if (depths) notifier_.observe(*depths);
 }
 
 void Effects::wake() const {

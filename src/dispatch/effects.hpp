@@ -18,6 +18,7 @@
 
 #include "dispatch/notifier.hpp"
 #include "dispatch/settler.hpp"
+#include "postroom/observer.hpp"
 
 namespace postroom {
 
@@ -47,6 +48,7 @@ public:
     std::optional<CircuitChange> circuit{};
     std::vector<std::pair<Outgoing, Settled>> ended{};
     std::vector<Lease> lost{};
+    std::optional<Event> depths{};
     std::vector<std::stop_source> stops{};  // to be requested
 
     std::size_t workers = 0;  // so many have something to do

@@ -95,13 +95,7 @@ void Janitor::observe_purged(Queue queue, std::uint64_t count) const {
 void Janitor::observe_figures() const {
     if (!notifier_.wants(EventKind::queue_depths) && !notifier_.wants(EventKind::oldest_lag))
         return;
-    Event depths{.kind = EventKind::queue_depths};
-    {
-        const StateView state(shared_);
-        depths.hot_depth = state->queues.hot_size();
-        depths.cold_depth = state->queues.cold_size();
-    }
-    notifier_.observe(depths);
+    notifier_.observe(StateView(shared_)->depths());
     // The first in line, not counts(): those look at every message that waits.
     const std::vector<Message> first = setup_.store.find(
         setup_.options.queue,

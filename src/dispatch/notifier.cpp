@@ -51,7 +51,7 @@ void Notifier::lost(const Lease& lease) const {
     message.id = lease.id;
     message.queue = setup_.options.queue;
     message.lease = lease;
-    observe({.kind = EventKind::lost, .message = &message});
+    observe({.kind = EventKind::lost, .message = &message, .operation = "extend"});
 }
 
 void Notifier::store_failed(std::string_view operation, std::string_view error) const {

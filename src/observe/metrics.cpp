@@ -92,7 +92,8 @@ void Metrics::count(Figures& figures, const Event& event) noexcept {
         case EventKind::unroutable:
             return add(figures.unroutable);
         case EventKind::lost:
-            return add(figures.lost);
+            add(figures.lost);
+            return add(figures.stale_settles, event.operation == "settle" ? 1 : 0);
         case EventKind::reaped:
             return add(figures.reaped, event.count);
         case EventKind::purged:
@@ -110,7 +111,10 @@ void Metrics::count(Figures& figures, const Event& event) noexcept {
             return add(figures.store_failures);
         case EventKind::queue_depths:
             set(figures.hot_depth, event.hot_depth);
-            return set(figures.cold_depth, event.cold_depth);
+            set(figures.cold_depth, event.cold_depth);
+            set(figures.hot_capacity, event.hot_capacity);
+            set(figures.cold_capacity, event.cold_capacity);
+            return set(figures.in_flight, event.in_flight);
         case EventKind::oldest_lag:
             return set(figures.oldest_lag, microseconds(event.duration));
     }
@@ -142,6 +146,7 @@ MetricsSnapshot Metrics::snapshot(Queue queue) const {
         .released = get(from.released),
         .unroutable = get(from.unroutable),
         .lost = get(from.lost),
+        .stale_settles = get(from.stale_settles),
         .reaped = get(from.reaped),
         .purged = get(from.purged),
         .circuit_opened = get(from.circuit_opened),
@@ -149,6 +154,9 @@ MetricsSnapshot Metrics::snapshot(Queue queue) const {
         .store_failures = get(from.store_failures),
         .hot_depth = get(from.hot_depth),
         .cold_depth = get(from.cold_depth),
+        .hot_capacity = get(from.hot_capacity),
+        .cold_capacity = get(from.cold_capacity),
+        .in_flight = get(from.in_flight),
         .oldest_lag = duration(from.oldest_lag),
         .latency = {.counts = {}, .sum = duration(from.latency_sum)},
     };

@@ -24,6 +24,25 @@ void write_counters(Exposition& out, const StoresCounters& stores, Exposition::T
     }
 }
 
+// Of a queue that has no room, or of which nobody has told, there is no ratio.
+void write_capacity_ratio(Exposition& out, const StoresCounters& stores) {
+    out.family("postroom_queue_capacity_ratio", Exposition::Type::gauge,
+               "How full the queues in memory are, from 0 to 1: of messages handed over (hot) and "
+               "of claimed ones (cold).");
+    for (const auto& [id, store] : stores)
+        for (const Queue queue : both_queues) {
+            const MetricsSnapshot& told = store.of(queue).counted;
+            const auto sample = [&, id = id](const char* path, std::uint64_t depth,
+                                             std::uint64_t capacity) {
+                if (capacity == 0) return;
+                out.sample({{"store", id}, {"queue", to_string(queue)}, {"path", path}},
+                           static_cast<double>(depth) / static_cast<double>(capacity));
+            };
+            sample("hot", told.hot_depth, told.hot_capacity);
+            sample("cold", told.cold_depth, told.cold_capacity);
+        }
+}
+
 void write_topics(Exposition& out, const StoresCounters& stores) {
     struct Family {
         const char* name;
@@ -173,16 +192,22 @@ std::string prometheus_text(const StoresCounters& stores, const std::string& ver
          {"postroom_claims_total", "Claims that returned.", &S::claims},
          {"postroom_released_total", "Messages given back untried.", &S::released},
          {"postroom_unroutable_total", "Messages that nobody handles.", &S::unroutable},
-         {"postroom_lease_lost_total", "Outcomes that came after the lease was lost.", &S::lost},
+         {"postroom_lease_lost_total",
+          "Leases found lost, by a renewal or by an outcome that came too late.", &S::lost},
+         {"postroom_stale_settle_total", "Outcomes that came after the lease was lost.",
+          &S::stale_settles},
          {"postroom_leases_reaped_total", "Expired leases taken back.", &S::reaped},
          {"postroom_purged_total", "Old messages deleted.", &S::purged},
          {"postroom_store_failures_total", "Operations on which the database failed.",
           &S::store_failures}});
     write_topics(out, stores);
     write_failures(out, stores);
-    write_counters(out, stores, Exposition::Type::gauge,
-                   {{"postroom_hot_depth", "Messages in memory, handed over.", &S::hot_depth},
-                    {"postroom_cold_depth", "Messages in memory, claimed.", &S::cold_depth}});
+    write_counters(
+        out, stores, Exposition::Type::gauge,
+        {{"postroom_hot_depth", "Messages in memory, handed over.", &S::hot_depth},
+         {"postroom_cold_depth", "Messages in memory, claimed.", &S::cold_depth},
+         {"postroom_inflight", "Messages whose lease this process holds.", &S::in_flight}});
+    write_capacity_ratio(out, stores);
     write_breakers(out, stores);
     write_histograms(out, stores);
     return out.text();

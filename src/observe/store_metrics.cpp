@@ -38,18 +38,31 @@ StoreSample look_at(Store& store) {
 }
 
 void add_to(MetricsSnapshot& sum, const MetricsSnapshot& more) {
-    for (const auto member :
-         {&MetricsSnapshot::enqueued,         &MetricsSnapshot::duplicates,
-          &MetricsSnapshot::hash_mismatches,  &MetricsSnapshot::hot_enqueued,
-          &MetricsSnapshot::hot_dropped,      &MetricsSnapshot::cold_enqueued,
-          &MetricsSnapshot::claims,           &MetricsSnapshot::empty_claims,
-          &MetricsSnapshot::dispatch_success, &MetricsSnapshot::dispatch_failure,
-          &MetricsSnapshot::dispatch_dead,    &MetricsSnapshot::released,
-          &MetricsSnapshot::unroutable,       &MetricsSnapshot::lost,
-          &MetricsSnapshot::reaped,           &MetricsSnapshot::purged,
-          &MetricsSnapshot::circuit_opened,   &MetricsSnapshot::interceptor_failures,
-          &MetricsSnapshot::store_failures,   &MetricsSnapshot::hot_depth,
-          &MetricsSnapshot::cold_depth})
+    for (const auto member : {&MetricsSnapshot::enqueued,
+                              &MetricsSnapshot::duplicates,
+                              &MetricsSnapshot::hash_mismatches,
+                              &MetricsSnapshot::hot_enqueued,
+                              &MetricsSnapshot::hot_dropped,
+                              &MetricsSnapshot::cold_enqueued,
+                              &MetricsSnapshot::claims,
+                              &MetricsSnapshot::empty_claims,
+                              &MetricsSnapshot::dispatch_success,
+                              &MetricsSnapshot::dispatch_failure,
+                              &MetricsSnapshot::dispatch_dead,
+                              &MetricsSnapshot::released,
+                              &MetricsSnapshot::unroutable,
+                              &MetricsSnapshot::lost,
+                              &MetricsSnapshot::stale_settles,
+                              &MetricsSnapshot::reaped,
+                              &MetricsSnapshot::purged,
+                              &MetricsSnapshot::circuit_opened,
+                              &MetricsSnapshot::interceptor_failures,
+                              &MetricsSnapshot::store_failures,
+                              &MetricsSnapshot::hot_depth,
+                              &MetricsSnapshot::cold_depth,
+                              &MetricsSnapshot::hot_capacity,
+                              &MetricsSnapshot::cold_capacity,
+                              &MetricsSnapshot::in_flight})
         sum.*member += more.*member;
     sum.oldest_lag = std::max(sum.oldest_lag, more.oldest_lag);
     for (std::size_t i = 0; i < sum.latency.counts.size(); ++i)

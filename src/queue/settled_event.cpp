@@ -29,6 +29,7 @@ Event settled_event(const Message& message, const Settlement& settlement, Settle
                 .attempts = settlement.lease.retry_count,
                 .max_attempts = message.max_attempts.value_or(max_attempts),
                 .delay = settlement.delay};
+    if (event.kind == EventKind::lost) event.operation = "settle";
     if (event.kind == EventKind::retried) ++event.attempts;
     if (event.kind == EventKind::dead) {
         event.reason =

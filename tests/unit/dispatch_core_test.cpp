@@ -10,6 +10,7 @@
 #include "conformance/forwarding_store.hpp"
 #include "outbox/hot_ticket.hpp"
 #include "postroom/error.hpp"
+#include "postroom/metrics.hpp"
 #include "postroom/testing.hpp"
 
 namespace postroom::dispatch_core_test {
@@ -209,6 +210,60 @@ TEST_F(DispatchCoreTest, RoomForWhatTheDatabaseDroppedIsGivenBack) {
     core->hand_over(born, {stored}, true);
     const std::vector<NewMessage> three(3, two.front());
     EXPECT_NE(core->reserve(three), std::nullopt);
+}
+
+// A core of which the figures are looked at.
+class DispatchFigures : public DispatchCoreTest {
+protected:
+    DispatchFigures() {
+        core = std::make_shared<DispatchCore>(
+            store,
+            DispatcherOptions{
+                .lease = 30s, .hot_capacity = 4, .cold_capacity = 50, .observer = &metrics},
+            clock, random);
+        core->routes().on("t", [](const Message&) {});
+        for (const char* const id : {"first", "second"}) {
+            const NewMessage message{.topic = "t", .payload = "", .message_id = MessageId(id)};
+            memory.enqueue(nullptr, std::span(&message, 1));
+        }
+        core->claim_step(clock.now());
+    }
+
+    MetricsSnapshot figures() const { return metrics.snapshot(Queue::outbox); }
+    Work take() { return core->take(clock.now()).value(); }
+
+    Metrics metrics;
+};
+
+// Goal: whoever looks at the figures of a queue that rests need not wait for the next round.
+TEST_F(DispatchFigures, WhatIsHeldIsToldInEachRoundAndWhenNothingIsLeft) {
+    core->maintain_step(clock.now());
+    EXPECT_EQ(figures().cold_depth, 2U);
+    EXPECT_EQ(figures().in_flight, 2U);
+    EXPECT_EQ(figures().hot_capacity, 4U);
+    EXPECT_EQ(figures().cold_capacity, 50U);
+    core->run(take());
+    settle_all();
+    EXPECT_EQ(figures().in_flight, 2U) << "one is still held; the next round will tell";
+    core->run(take());
+    settle_all();
+    EXPECT_EQ(figures().cold_depth, 0U);
+    EXPECT_EQ(figures().in_flight, 0U);
+}
+
+// Goal: an outcome that nobody wants any more is told from a lease that could not be renewed.
+TEST_F(DispatchFigures, AnOutcomeThatComesTooLateIsToldFromALostLease) {
+    Work late = take();
+    clock_of_store.advance(31s);
+    memory.reap(Queue::outbox, 10);
+    clock.advance(20s);
+    core->keep_step(clock.now());
+    EXPECT_EQ(figures().lost, 2U);
+    EXPECT_EQ(figures().stale_settles, 0U) << "nothing was delivered yet";
+    core->run(std::move(late));
+    settle_all();
+    EXPECT_EQ(figures().lost, 3U);
+    EXPECT_EQ(figures().stale_settles, 1U);
 }
 
 }  // namespace

@@ -14,8 +14,15 @@ using namespace std::chrono_literals;
 constexpr std::size_t kinds = static_cast<std::size_t>(EventKind::oldest_lag) + 1;
 
 Event event_of(EventKind kind, Queue queue = Queue::outbox) {
-    return {
-        .kind = kind, .queue = queue, .count = 3, .duration = 4ms, .hot_depth = 5, .cold_depth = 6};
+    return {.kind = kind,
+            .queue = queue,
+            .count = 3,
+            .duration = 4ms,
+            .hot_depth = 5,
+            .cold_depth = 6,
+            .hot_capacity = 7,
+            .cold_capacity = 8,
+            .in_flight = 9};
 }
 
 // The figures after one event_of(kind), from their definition.
@@ -63,7 +70,11 @@ MetricsSnapshot expected_after(EventKind kind) {
         case EventKind::store_failed:
             return {.store_failures = 1};
         case EventKind::queue_depths:
-            return {.hot_depth = 5, .cold_depth = 6};
+            return {.hot_depth = 5,
+                    .cold_depth = 6,
+                    .hot_capacity = 7,
+                    .cold_capacity = 8,
+                    .in_flight = 9};
         case EventKind::oldest_lag:
             return {.oldest_lag = 4ms};
     }
@@ -99,6 +110,13 @@ TEST(Metrics, AnEmptyClaimIsAClaimToo) {
     const MetricsSnapshot snapshot = metrics.snapshot(Queue::outbox);
     EXPECT_EQ(snapshot.claims, 3u);
     EXPECT_EQ(snapshot.empty_claims, 2u);
+}
+
+TEST(Metrics, AnOutcomeThatCameTooLateIsALeaseThatWasLost) {
+    Metrics metrics;
+    for (const char* const found_by : {"settle", "extend", "settle"})
+        metrics.observe({.kind = EventKind::lost, .operation = found_by});
+    EXPECT_EQ(metrics.snapshot(Queue::outbox), (MetricsSnapshot{.lost = 3, .stale_settles = 2}));
 }
 
 TEST(Metrics, GaugesShowWhatWasToldLast) {

@@ -86,7 +86,21 @@ TEST(ObservingGuide, ItListsEveryFigure) {
     for (std::sregex_iterator found(members.begin(), members.end(), member), end; found != end;
          ++found, ++figures)
         EXPECT_THAT(text, HasSubstr("| `" + found->str(1) + "` |"));
-    EXPECT_EQ(figures, 23);
+    EXPECT_EQ(figures, 27);
+}
+
+TEST(ObservingGuide, ItListsEveryMetricAndNoOther) {
+    const auto names_in = [](const std::string& text, const std::regex& name) {
+        std::set<std::string> names;
+        for (std::sregex_iterator found(text.begin(), text.end(), name), end; found != end; ++found)
+            names.insert(found->str(1));
+        return names;
+    };
+    const std::set<std::string> shown =
+        names_in(test::read_source_file("src/observe/store_counters.cpp"),
+                 std::regex("\"(postroom_[a-z_]+)\""));
+    EXPECT_EQ(shown.size(), 30U);
+    EXPECT_EQ(names_in(guide(), std::regex(R"(\n\| `(postroom_[a-z_]+)` \|)")), shown);
 }
 
 }  // namespace

@@ -92,6 +92,34 @@ TEST(StoreMetrics, CountsDestinationsBeyondTheLimitTogether) {
         EXPECT_THAT(text, Not(HasSubstr(unnamed)));
 }
 
+TEST(StoreMetrics, TellsHowFullTheQueuesInMemoryAre) {
+    StoreMetrics metrics;
+    metrics.observe({.kind = EventKind::queue_depths,
+                     .store = "main",
+                     .hot_depth = 3,
+                     .cold_depth = 25,
+                     .cold_capacity = 100,
+                     .in_flight = 30});
+    const std::string text = metrics.prometheus();
+    const std::string labels = "{store=\"main\",queue=\"outbox\"";
+    EXPECT_THAT(text, HasSubstr("postroom_inflight" + labels + "} 30\n"));
+    EXPECT_THAT(text,
+                HasSubstr("postroom_queue_capacity_ratio" + labels + ",path=\"cold\"} 0.25\n"));
+    EXPECT_THAT(text, Not(HasSubstr("path=\"hot\""))) << "there is no hot path";
+}
+
+TEST(StoreMetrics, TellsOfOutcomesThatCameTooLate) {
+    MemoryStore store({.store_id = "main"});
+    StoreMetrics metrics;
+    const Outbox outbox(store, {.queue = {.observer = &metrics}});
+    outbox.enqueue({.topic = "a", .payload = "1"});
+    const std::vector<Message> claimed = outbox.claim(OwnerToken::generate(), 1min, 1);
+    outbox.ack(claimed);
+    outbox.ack(claimed);
+    EXPECT_THAT(metrics.prometheus(),
+                HasSubstr("postroom_stale_settle_total{store=\"main\",queue=\"outbox\"} 1\n"));
+}
+
 TEST(StoreMetrics, SamplesWhatLiesInAStore) {
     MemoryStore store({.store_id = "main"});
     Outbox(store).enqueue({.topic = "a", .payload = "1"});
