@@ -11,6 +11,9 @@ namespace postroom::mysql {
 namespace {
 
 constexpr std::size_t rows_max = 256;
+// Up to here there is a statement for each number of rows: what a few threads write together
+// travels in one.
+constexpr std::size_t exact_rows_max = 32;
 
 struct SizeOf {
     std::size_t operator()(sql::TextArray array) const { return array.size(); }
@@ -62,13 +65,15 @@ std::size_t row_count(const sql::Call& call) {
     return count;
 }
 
-// Powers of two.
+// Beyond a few, powers of two: each number of rows is a statement of its own to the server.
 std::vector<std::size_t> parts_of(const sql::Call& call, std::size_t bytes_max) {
     std::vector<std::size_t> parts;
     const std::size_t total = row_count(call);
     const std::vector<const sql::Value*> columns = columns_of(call);
     for (std::size_t first = 0; first < total;) {
-        std::size_t count = std::min(rows_max, std::bit_floor(total - first));
+        const std::size_t left = total - first;
+        std::size_t count =
+            left <= exact_rows_max ? left : std::min(rows_max, std::bit_floor(left));
         while (count > 1 && bytes_of_rows(columns, first, count) > bytes_max) count /= 2;
         parts.push_back(count);
         first += count;

@@ -219,7 +219,7 @@ std::string retired_text(Queue queue) {
     if (queue == Queue::outbox)
         names.insert(names.end(), {"store", "do_enqueue", "lock_keys"});
     else
-        names.insert(names.end(), {"take_in", "do_receive"});
+        names.insert(names.end(), {"take_in", "do_receive", "lock_content", "take_in_message"});
     std::string drops;
     std::string literals;
     for (const std::string_view name : names) {

@@ -3,11 +3,12 @@
 -- Locks the content of a key, whose row the caller has locked, and looks at its lease afterwards: a claim locks what it
 -- leases, so it has either finished or passes this message by. The lease itself is not locked, or its holder could not prolong
 -- it while the caller's transaction is open. A caller in REPEATABLE READ sees the leases of its snapshot, and may not see one that is
--- there: for such a session content that could be claimed counts as leased. Content that is known
+-- there: for such a session content that could be claimed counts as leased, unless the transaction is our own (in_own), which
+-- {begin_own} began in READ COMMITTED whatever the session has. Content that is known
 -- to wait is not looked for in {live}, which in REPEATABLE READ would lock the gap that new messages are written into.
 -- out_live: 1 in {live}, 0 in {waiting}, NULL: no content.
-{define:procedure lock_content}(IN in_seq BIGINT, IN in_key_state TINYINT, OUT out_live TINYINT, OUT out_leased TINYINT,
-                                OUT out_state TINYINT)
+{define:procedure hold_content}(IN in_seq BIGINT, IN in_key_state TINYINT, IN in_own BOOLEAN, OUT out_live TINYINT,
+                                OUT out_leased TINYINT, OUT out_state TINYINT)
 {modifies} BEGIN
     DECLARE v_count, v_waits BIGINT DEFAULT 0;
     DECLARE v_until DATETIME(6);
@@ -24,7 +25,7 @@
             SELECT COALESCE(MAX(m.state), 0) INTO out_state FROM {waiting} AS m WHERE m.seq = in_seq FOR UPDATE;
         END IF;
         SELECT MAX(l.locked_until) INTO v_until FROM {lease} AS l WHERE l.seq = in_seq;
-        SET out_leased = v_until IS NOT NULL OR (out_state = 0 AND {isolation} <> 'READ-COMMITTED');
+        SET out_leased = v_until IS NOT NULL OR (out_state = 0 AND NOT in_own AND {isolation} <> 'READ-COMMITTED');
         IF v_until > UTC_TIMESTAMP(6) THEN
             SET out_state = 1;
         END IF;
@@ -57,8 +58,8 @@ END//
 END//
 
 -- Stores or refreshes a message; see Store::receive. out_seq NULL: done before. out_previous NULL: never heard of.
-{define:procedure take_in_message}({declared:receive}, IN in_revive TINYINT, OUT out_seq BIGINT, OUT out_nonce BIGINT,
-                                   OUT out_previous TINYINT, OUT out_mismatch TINYINT)
+{define:procedure take_in_one}({declared:receive}, IN in_revive TINYINT, IN in_own BOOLEAN, OUT out_seq BIGINT,
+                                   OUT out_nonce BIGINT, OUT out_previous TINYINT, OUT out_mismatch TINYINT)
 {modifies} body: BEGIN
     DECLARE v_at DATETIME(6) DEFAULT UTC_TIMESTAMP(6);
     DECLARE v_available DATETIME(6) DEFAULT COALESCE(in_due_time, v_at);
@@ -80,7 +81,7 @@ END//
       FROM {key} AS k WHERE k.source = in_source AND k.message_id = in_message_id FOR UPDATE;
     SET v_queued = out_seq IS NOT NULL;
     IF v_queued OR NOT out_nonce <=> in_nonce THEN
-        CALL {lock_content}(out_seq, v_key_state, v_live, v_leased, out_previous);
+        CALL {hold_content}(out_seq, v_key_state, in_own, v_live, v_leased, out_previous);
         SET out_mismatch = COALESCE(in_hash <> v_hash, 0);
         -- A lease that has run out counts too: its holder may still settle what it was given.
         IF out_previous = 2 OR v_leased THEN
@@ -126,7 +127,7 @@ END//
 {modifies} BEGIN
     DECLARE v_seq, v_nonce BIGINT;
     DECLARE v_previous, v_mismatch TINYINT;
-    CALL {take_in_message}({inputs:receive}, in_revive, v_seq, v_nonce, v_previous, v_mismatch);
+    CALL {take_in_one}({inputs:receive}, in_revive, FALSE, v_seq, v_nonce, v_previous, v_mismatch);
     SELECT v_seq AS seq, v_nonce AS nonce, v_previous AS previous, v_mismatch AS hash_mismatch;
 END//
 
@@ -196,8 +197,9 @@ END//
             LEAVE items;
         END IF;
         -- Those for later, or with an ordering key, never come here.
-        CALL {take_in_message}(v_given, v_message_id, v_topic, v_payload, v_content_type, v_headers, NULL, v_source, v_hash,
-                               NULL, NULL, v_priority, v_max_attempts, in_revive, v_seq, v_nonce, v_previous, v_mismatch);
+        CALL {take_in_one}(v_given, v_message_id, v_topic, v_payload, v_content_type, v_headers, NULL, v_source, v_hash,
+                               NULL, NULL, v_priority, v_max_attempts, in_revive, FALSE, v_seq, v_nonce, v_previous,
+                               v_mismatch);
         SELECT v_seq AS seq, v_nonce AS nonce, v_previous AS previous, v_mismatch AS hash_mismatch, v_given AS given;
         SET v_end = FALSE;
     END LOOP;

@@ -16,7 +16,7 @@
       FROM {key} AS k WHERE k.source = in_source AND k.message_id = in_message_id FOR UPDATE;
     SET out_previous = NULL, out_mismatch = 0;
     IF NOT v_nonce <=> v_token THEN
-        CALL {lock_content}(v_seq, v_key_state, v_live, v_leased, out_previous);
+        CALL {hold_content}(v_seq, v_key_state, FALSE, v_live, v_leased, out_previous);
         SET out_mismatch = COALESCE(in_hash <> v_hash, 0);
         IF v_hash IS NULL AND in_hash IS NOT NULL THEN
             UPDATE {key} SET hash = in_hash WHERE source = in_source AND message_id = in_message_id;
@@ -46,7 +46,7 @@ END//
     IF v_found = 0 THEN
         LEAVE body;
     END IF;
-    CALL {lock_content}(v_seq, v_key_state, v_live, v_leased, out_previous);
+    CALL {hold_content}(v_seq, v_key_state, FALSE, v_live, v_leased, out_previous);
     IF out_previous = 2 THEN
         LEAVE body;
     END IF;

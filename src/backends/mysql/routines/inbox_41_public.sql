@@ -68,9 +68,9 @@ END//
         CALL {refuse}('expires_at: must lie after due_time');
     END IF;
     CALL {begin_own}(v_own);
-    CALL {take_in_message}({random}, message_id, topic, payload, COALESCE(v_content_type, 'application/json'), v_headers,
+    CALL {take_in_one}({random}, message_id, topic, payload, COALESCE(v_content_type, 'application/json'), v_headers,
                            NULLIF(v_ordering_key, ''), source, hash, v_due_time, v_expires_at, COALESCE(v_priority, 0),
-                           v_max_attempts, v_revive, v_seq, v_nonce, v_previous, v_mismatch);
+                           v_max_attempts, v_revive, v_own, v_seq, v_nonce, v_previous, v_mismatch);
     {commit_own}
     SELECT {item_id} AS id FROM (SELECT v_seq AS seq, v_nonce AS nonce) AS m;
     CALL {warn_of_hash}(v_mismatch);

@@ -2,7 +2,7 @@
 
 -- A message with an idempotency key, a due time, an ordering key or a low priority. The key comes first: whoever finds it
 -- taken writes nothing. Its row is locked either way, so two writers of one key wait for each other; it is new while it has no
--- number yet.
+-- number yet. A trigger can refuse a row here, which fails the call; none can drop it without a word, as on other engines.
 {define:procedure store_message}({declared:enqueue}, IN in_key VARBINARY(1024), IN in_due_time DATETIME(6),
                                  OUT out_seq BIGINT, OUT out_nonce BIGINT, OUT out_message_id VARBINARY(1024),
                                  OUT out_existed TINYINT)
@@ -26,7 +26,8 @@
             INSERT INTO {waiting} (seq, created_at, available_at, due_time, {columns:enqueue})
             VALUES (out_seq, v_at, LEAST(v_due, COALESCE(in_expires_at, v_due)), in_due_time, {inputs:enqueue});
         ELSE
-            INSERT INTO {live} (created_at, due_time, {columns:enqueue}) VALUES (v_at, in_due_time, {inputs:enqueue});
+            INSERT INTO {live} (created_at, due_time, key_noted, {columns:enqueue})
+            VALUES (v_at, in_due_time, 1, {inputs:enqueue});
             SET out_seq = LAST_INSERT_ID();
         END IF;
         IF in_key IS NOT NULL THEN
