@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace postroom::postgres {
 
 namespace {
@@ -24,6 +26,22 @@ std::string_view hint_for(std::string_view sqlstate) {
 // Their texts quote the value that was refused.
 bool quotes_values(std::string_view sqlstate) {
     return sqlstate == "22P02" || sqlstate == "22007" || sqlstate == "22008";
+}
+
+// Without libpq's question whether the server is running, which it asks on a line of its own:
+// whoever shows the error knows better what to ask.
+std::string in_one_line(std::string_view lines) {
+    std::string out;
+    while (!lines.empty()) {
+        const std::size_t end = std::min(lines.find('\n'), lines.size());
+        std::string_view line = lines.substr(0, end);
+        line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+        lines.remove_prefix(std::min(end + 1, lines.size()));
+        if (line.empty() || line.starts_with("Is the server running")) continue;
+        out += (out.empty() ? "" : " ") +
+               std::string(line.substr(0, line.find_last_not_of(" \t") + 1));
+    }
+    return out;
 }
 
 // libpq names what is wrong with TLS, but not what one can do about it.
@@ -74,9 +92,7 @@ Error server_error(const PGresult& result) {
 }
 
 Error broken_connection(const PGconn& connection, ErrorKind kind) {
-    std::string words = PQerrorMessage(&connection);
-    while (!words.empty() && (words.back() == '\n' || words.back() == ' ')) words.pop_back();
-    for (char& c : words) c = c == '\n' ? ' ' : c;
+    std::string words = in_one_line(PQerrorMessage(&connection));
     if (words.empty()) words = "the connection was closed";
     words += tls_hint(words);
     if (kind == ErrorKind::outcome_unknown) words = "connection lost while committing: " + words;

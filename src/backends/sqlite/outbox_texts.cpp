@@ -1,4 +1,6 @@
 // Writing to the outbox.
+#include <string>
+
 #include "backends/sqlite/dialect.hpp"
 #include "backends/sqlite/steps.hpp"
 
@@ -22,8 +24,16 @@ sql::UnitText insert() {
 
 // Every message gets its number from {live}, so that numbers come from one source. What has no
 // place there moves on at once. Whether the key was ours is told by the nonce in its row; whether
-// the due time had come, by the row in {live}, because time goes on between statements.
+// the due time had come, by the row in {live}, because time goes on between statements. A trigger
+// may drop the row, and last_insert_rowid() is the number of another message then: there is an
+// answer, and a key, only if the row is found.
 sql::UnitText enqueue() {
+    const std::string stored = R"((EXISTS (SELECT 1 FROM {live}
+                     WHERE seq = last_insert_rowid() AND nonce = :nonce)
+             OR EXISTS (SELECT 1 FROM {waiting}
+                        WHERE seq = last_insert_rowid() AND nonce = :nonce)))";
+    const std::string our_key =
+        " WHERE tenant_id = :tenant_id AND idempotency_key = :key AND nonce = :nonce";
     Steps steps;
     const std::size_t noted =
         steps.add(R"(INSERT INTO {key} (tenant_id, idempotency_key, nonce, message_id, created_at)
@@ -35,18 +45,20 @@ sql::UnitText enqueue() {
            WHERE :key IS NULL
               OR EXISTS (SELECT 1 FROM {key}
                          WHERE tenant_id = :tenant_id AND idempotency_key = :key AND nonce = :nonce))");
-    const std::size_t deferred =
-        steps.add_after({queued}, R"(INSERT INTO {waiting} ({columns:live}, available_at)
+    const std::string has_no_place =
+        " WHERE seq = last_insert_rowid() AND nonce = :nonce AND (:priority < 0 "
+        "OR :ordering_key IS NOT NULL OR (:due_time IS NOT NULL AND due_time IS NULL))";
+    steps.add_after({queued}, R"(INSERT INTO {waiting} ({columns:live}, available_at)
            SELECT {scheduled}, {available_new}
-           FROM {live}
-           WHERE seq = last_insert_rowid() AND nonce = :nonce
-             AND (:priority < 0 OR :ordering_key IS NOT NULL OR (:due_time IS NOT NULL AND due_time IS NULL)))");
-    steps.add_after({deferred}, R"(DELETE FROM {live}
-           WHERE seq = last_insert_rowid() AND nonce = :nonce
-             AND EXISTS (SELECT 1 FROM {waiting} AS w WHERE w.seq = last_insert_rowid() AND w.nonce = :nonce))");
-    steps.add_after({noted}, R"(UPDATE {key} SET seq = last_insert_rowid()
-           WHERE tenant_id = :tenant_id AND idempotency_key = :key AND nonce = :nonce)");
-    steps.add(R"(SELECT last_insert_rowid(), :nonce, :message_id, 0 WHERE :key IS NULL
+           FROM {live})" + has_no_place);
+    // Also if it was dropped on its way: here it would be claimed too early.
+    steps.add_after({queued}, "DELETE FROM {live}" + has_no_place);
+    const std::size_t numbered = steps.add_after(
+        {noted}, "UPDATE {key} SET seq = last_insert_rowid()" + our_key + " AND " + stored);
+    steps.add_unless(numbered, "DELETE FROM {key}" + our_key + " AND seq = 0");
+    steps.add("SELECT last_insert_rowid(), :nonce, :message_id, 0 WHERE :key IS NULL AND " +
+              stored +
+              R"(
            UNION ALL
            SELECT seq, nonce, message_id, nonce <> :nonce FROM {key}
            WHERE tenant_id = :tenant_id AND idempotency_key = :key)");

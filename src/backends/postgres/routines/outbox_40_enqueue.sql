@@ -1,5 +1,5 @@
 -- A message with an idempotency key, a due time, an ordering key or a low priority. The key comes first: whoever finds it
--- taken writes nothing, and the transaction of the caller stays usable.
+-- taken writes nothing, and the transaction of the caller stays usable. No row: the database has dropped the message.
 {define:function do_enqueue}({declared:enqueue}, in_key text, in_due_time timestamptz)
 RETURNS TABLE (seq bigint, nonce bigint, message_id text, already_existed integer) {pinned_rows}
 AS $$
@@ -29,6 +29,12 @@ BEGIN
     ELSE
         INSERT INTO {live} ({columns:enqueue}, seq, created_at, due_time)
         VALUES ({inputs:enqueue}, new_seq, at, in_due_time);
+    END IF;
+    -- A trigger has dropped the row. Whoever repeats the message must not find its key taken.
+    IF NOT FOUND THEN
+        DELETE FROM {key} k
+         WHERE k.tenant_id = in_tenant_id AND k.idempotency_key = in_key AND k.nonce = in_nonce;
+        RETURN;
     END IF;
     RETURN QUERY SELECT new_seq, in_nonce, in_message_id, 0;
 END $$;

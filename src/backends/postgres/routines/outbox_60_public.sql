@@ -39,6 +39,9 @@ BEGIN
         coalesce(tenant_id, ''), coalesce(nullif(idempotency_key, ''), nullif(message_id, '')), aggregate_type,
         nullif(aggregate_id, ''), nullif(ordering_key, ''), occurred_at, expires_at, coalesce(priority, 0),
         max_attempts, coalesce(nullif(idempotency_key, ''), nullif(message_id, '')), due_time);
+    IF NOT FOUND THEN
+        PERFORM {refuse}('the database dropped the message; is there a trigger on the table that does?');
+    END IF;
     RETURN {item_id}(stored.seq, stored.nonce);
 END $$;
 

@@ -144,15 +144,21 @@ BEGIN
     RETURN walked;
 END $$;
 
--- Goes over a million numbers at most for messages born leased; the others are found by rounds.
+-- For messages born leased it goes over a million numbers from the mark on, and over the newest half a million: whoever
+-- writes one dies soon after, and behind a backlog the mark stays far below. What lies in between is found by rounds.
 {define:function do_reap}(in_limit bigint) RETURNS bigint {pinned_path}
 AS $$
 DECLARE
     reaped bigint := {take_back}(in_limit);
-    born_mark bigint := coalesce(pg_sequence_last_value('{born_mark}'), 1);
+    born_mark CONSTANT bigint := coalesce(pg_sequence_last_value('{born_mark}'), 1);
+    behind CONSTANT bigint := born_mark + 1000000;
+    newest CONSTANT bigint := coalesce(pg_sequence_last_value('{number}'), 0);
 BEGIN
     IF reaped < in_limit THEN
-        reaped := reaped + {take_born}(born_mark, born_mark + 1000000, in_limit - reaped);
+        reaped := reaped + {take_born}(born_mark, behind, in_limit - reaped);
+    END IF;
+    IF reaped < in_limit AND newest > behind THEN
+        reaped := reaped + {take_born}(greatest(behind + 1, newest - 500000), newest, in_limit - reaped);
     END IF;
     RETURN reaped;
 END $$;

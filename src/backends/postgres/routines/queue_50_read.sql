@@ -35,7 +35,10 @@ DECLARE
     plain_rows bigint;
     urgent_rows bigint := 0;
 BEGIN
-    SELECT array_agg(l.seq), min(l.locked_until), min(l.seq), max(l.seq) INTO held, ends, first_seq, last_seq
+    -- One claim made all of these leases, for one holder.
+    SELECT array_agg(l.seq), min(l.locked_until), min(l.seq), max(l.seq), (array_agg(l.owner))[1],
+           (SELECT v.seq FROM {live} v WHERE v.priority > 0 LIMIT 1) IS NOT NULL
+      INTO held, ends, first_seq, last_seq, holder, any_urgent
       FROM {lease} l WHERE l.lease_id = in_lease_id;
     IF held IS NULL THEN
         RETURN;
@@ -59,9 +62,6 @@ BEGIN
     IF bytes_in_all > in_bytes THEN
         beyond := {beyond_bytes}(held, in_bytes, in_of_one);
     END IF;
-    SELECT (SELECT l.owner FROM {lease} l WHERE l.seq = held[1]),
-           (SELECT v.seq FROM {live} v WHERE v.priority > 0 LIMIT 1) IS NOT NULL
-      INTO holder, any_urgent;
     IF any_urgent THEN
         urgent := ARRAY(SELECT v.seq FROM {live} v WHERE v.seq = ANY (held) AND v.priority > 0);
     END IF;

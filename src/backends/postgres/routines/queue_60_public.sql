@@ -117,31 +117,36 @@ BEGIN
     RETURN QUERY SELECT {item_id}(w.seq, w.nonce), new_lease, w.message_id::text FROM {waiting} w WHERE w.seq = ANY (held);
 END $$;
 
--- Headers that json takes need not be fit for jsonb: then they are given as one header, as the library does.
+-- Headers that json takes need not be fit for jsonb: NULL if they are not.
 {define:function readable_headers}(in_headers text) RETURNS jsonb {step}
 AS $$
 BEGIN
     RETURN in_headers::jsonb;
 EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
-    RETURN jsonb_build_object('postroom-unreadable-headers', in_headers);
+    RETURN NULL;
 END $$;
 
 -- The messages that a lease holds, 32 MiB of payload and headers at most: what goes beyond is released and comes with the
--- next claim. A message that alone is larger comes alone, and ends dead if it is larger than the limits allow.
+-- next claim. A message that alone is larger comes alone, and ends dead if it is larger than the limits allow, as does one whose
+-- headers cannot be read.
 {define:function read}(lease_id bigint) RETURNS TABLE (id uuid, {readable_types}) {pinned_path}
 AS $$
 #variable_conflict use_column
 DECLARE
     bytes_max CONSTANT bigint := 33554432;
     of_one_max CONSTANT bigint := greatest(bytes_max, {max_payload_bytes}::bigint + {headers_text_bytes});
+    headers_read jsonb;
     r record;
 BEGIN
     FOR r IN SELECT * FROM {do_read}($1, bytes_max, of_one_max) LOOP
+        headers_read := CASE WHEN r.headers IS NOT NULL THEN {readable_headers}(r.headers) END;
         IF r.content_bytes > of_one_max THEN
             PERFORM FROM {do_fail}(r.seq, r.nonce, $1, format('payload and headers: %s bytes, at most %s allowed',
                                                               r.content_bytes, of_one_max), 'unreadable', false);
         ELSIF r.content_bytes IS NOT NULL THEN
             PERFORM FROM {do_retry}(r.seq, r.nonce, $1, NULL, 0, 0, 0, false);
+        ELSIF r.headers IS NOT NULL AND headers_read IS NULL THEN
+            PERFORM FROM {do_fail}(r.seq, r.nonce, $1, 'headers: cannot be read as jsonb', 'unreadable', false);
         ELSE
             RETURN QUERY SELECT {item_id}(r.seq, r.nonce), {readable};
         END IF;

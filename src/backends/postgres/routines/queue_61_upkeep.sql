@@ -69,6 +69,8 @@ BEGIN
 END $$;
 
 -- Wakes the relays and dispatchers that listen. To be called after the commit of what it is about, in a transaction of its
--- own: a NOTIFY makes all transactions that have one commit one after the other. Without it they look by themselves.
+-- own: a NOTIFY makes all transactions that have one commit one after the other. Without it they look by themselves. The channel
+-- is the one that the library listens on (channel_of).
 {define:function nudge}() RETURNS void {pinned_sql}
-AS $$ SELECT pg_notify('postroom_' || encode(substr(sha256('{lock}'::bytea), 1, 16), 'hex'), '') $$;
+AS $$ SELECT pg_notify('postroom_' || encode(substr(sha256(convert_to(btrim('{schema}', '"') || '.{queue}', 'UTF8')), 1, 16), 'hex'),
+                       '') $$;

@@ -9,6 +9,13 @@ BEGIN
     IF DATALENGTH(@hash) > 1024 THROW 51022, @words, 1;
 END
 GO
+-- As a message of the server, which fails nothing.
+{define:procedure warn_of_hash} @message_id NVARCHAR(510), @source NVARCHAR(510), @mismatch TINYINT AS
+BEGIN
+    SET NOCOUNT ON;
+    IF @mismatch = 1 RAISERROR(N'message %s of source %s came with another hash', 10, 1, @message_id, @source);
+END
+GO
 -- Whether the message has been processed; notes that it was seen.
 {define:procedure already_processed} @message_id NVARCHAR(MAX), @source NVARCHAR(MAX), @hash VARBINARY(MAX) = NULL AS
 BEGIN
@@ -17,13 +24,15 @@ BEGIN
     EXEC {check_key} @message_id, @source, @hash;
     EXEC {see} @source, @message_id, @hash, @previous OUTPUT, @mismatch OUTPUT;
     SELECT CASE WHEN @previous = 2 THEN 1 ELSE 0 END AS already_processed;
+    EXEC {warn_of_hash} @message_id, @source, @mismatch;
 END
 GO
 -- Stores the message for processing unless it is done, or refreshes what nobody holds. Yields its work-item id; NULL: it was done
--- before.
+-- before. With @revive a dead message is ready again.
 {define:procedure enqueue} @topic NVARCHAR(MAX), @source NVARCHAR(MAX), @message_id NVARCHAR(MAX), @payload VARBINARY(MAX),
     @hash VARBINARY(MAX) = NULL, @due_time DATETIME2(6) = NULL, @content_type NVARCHAR(MAX) = NULL, @headers NVARCHAR(MAX) = NULL,
-    @ordering_key NVARCHAR(MAX) = NULL AS
+    @ordering_key NVARCHAR(MAX) = NULL, @priority INT = 0, @max_attempts INT = NULL, @expires_at DATETIME2(6) = NULL,
+    @revive TINYINT = 0 AS
 BEGIN
     SET NOCOUNT ON;
     EXEC {check_text} N'topic', @topic, 255, 1;
@@ -31,12 +40,15 @@ BEGIN
     EXEC {check_payload} @payload, @headers;
     EXEC {check_text} N'content_type', @content_type, 255, 0;
     EXEC {check_text} N'ordering_key', @ordering_key, 255, 0;
-    DECLARE @nonce BIGINT = {random}, @seq BIGINT, @stored_nonce BIGINT, @previous TINYINT, @mismatch TINYINT,
-            @expires_at DATETIME2(6), @priority BIGINT = 0, @max_attempts BIGINT;
+    EXEC {check_end} @max_attempts, @due_time, @expires_at;
+    DECLARE @nonce BIGINT = {random}, @seq BIGINT, @stored_nonce BIGINT, @previous TINYINT, @mismatch TINYINT;
+    SET @priority = COALESCE(@priority, 0);
+    SET @revive = COALESCE(@revive, 0);
     SET @content_type = COALESCE(@content_type, N'application/json');
     SET @ordering_key = CASE WHEN DATALENGTH(@ordering_key) > 0 THEN @ordering_key END;
-    EXEC {take_in} {inputs:receive}, 0, @seq OUTPUT, @stored_nonce OUTPUT, @previous OUTPUT, @mismatch OUTPUT;
+    EXEC {take_in} {inputs:receive}, @revive, @seq OUTPUT, @stored_nonce OUTPUT, @previous OUTPUT, @mismatch OUTPUT;
     SELECT CASE WHEN @seq IS NOT NULL THEN {item_id}(@seq, @stored_nonce) END AS id;
+    EXEC {warn_of_hash} @message_id, @source, @mismatch;
 END
 GO
 -- Puts the message into a state, whatever it was but done, and drops a lease. Yields 0 when there is no such message.

@@ -1,7 +1,8 @@
 -- Writing to the outbox.
 
 -- Many messages that need nothing special: their fields as a JSON array, their payloads end to end. They are numbered in the order of the
--- array. An INSERT with OUTPUT takes no ORDER BY everywhere, so the order stands inside, and each is told its number by its nonce.
+-- array. An INSERT with OUTPUT takes no ORDER BY everywhere, so the order stands inside, and each is told its number by its nonce. With
+-- an INSTEAD OF trigger OUTPUT has rows without a number, stored or not: those count as dropped.
 {define:procedure do_insert} @messages NVARCHAR(MAX), @payloads VARBINARY(MAX), @owner BINARY(16), @lease_id BIGINT,
     @lease_us BIGINT AS
 BEGIN
@@ -13,12 +14,12 @@ BEGIN
     SELECT {values:enqueue j}, CASE WHEN @lease_id IS NULL THEN 0 ELSE 1 END, @owner, @lease_id, @until
       FROM (SELECT TOP (1000) p.* FROM OPENJSON(@messages) WITH ({packed_fields}, {packed_place}) AS p ORDER BY p.place) AS j;
     SELECT s.seq, 0 AS top_level, s.nonce
-      FROM OPENJSON(@messages) WITH (nonce BIGINT, place BIGINT) AS p JOIN @stored AS s ON s.nonce = p.nonce
+      FROM OPENJSON(@messages) WITH (nonce BIGINT, place BIGINT) AS p JOIN @stored AS s ON s.nonce = p.nonce AND s.seq <> 0
      ORDER BY p.place;
 END
 GO
 -- A message with an idempotency key, a due time, an ordering key or a low priority. The key comes first: whoever finds it taken
--- writes nothing, and two writers of one key wait for each other.
+-- writes nothing, and two writers of one key wait for each other. @seq NULL: the database has dropped the message.
 {define:procedure store} {declared:enqueue}, @key NVARCHAR(510), @due_time DATETIME2(6), @seq BIGINT OUTPUT,
     @stored_nonce BIGINT OUTPUT, @stored_id NVARCHAR(510) OUTPUT, @existed TINYINT OUTPUT AS
 BEGIN
@@ -52,7 +53,10 @@ BEGIN
             VALUES ({inputs:enqueue}, @due_time, @now,
                     CASE WHEN @due_time > @now OR @priority < 0 OR @ordering_key IS NOT NULL THEN 1 ELSE 0 END);
             SET @seq = SCOPE_IDENTITY();
-            IF @key IS NOT NULL
+            -- An INSTEAD OF trigger has inserted nothing. Whoever repeats the message must not find its key taken.
+            IF @seq IS NULL
+                DELETE FROM {key} WHERE key_hash = @key_hash AND seq = 0;
+            ELSE IF @key IS NOT NULL
                 UPDATE {key} SET seq = @seq, nonce = @nonce, message_id = @message_id WHERE key_hash = @key_hash;
         END
     {end_unit}
@@ -63,6 +67,6 @@ BEGIN
     SET NOCOUNT ON;
     DECLARE @seq BIGINT, @stored_nonce BIGINT, @stored_id NVARCHAR(510), @existed TINYINT;
     EXEC {store} {inputs:enqueue}, @key, @due_time, @seq OUTPUT, @stored_nonce OUTPUT, @stored_id OUTPUT, @existed OUTPUT;
-    SELECT @seq AS seq, @stored_nonce AS nonce, @stored_id AS message_id, @existed AS already_existed;
+    SELECT @seq AS seq, @stored_nonce AS nonce, @stored_id AS message_id, @existed AS already_existed WHERE @seq IS NOT NULL;
 END
 GO

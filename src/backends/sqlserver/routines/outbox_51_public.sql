@@ -17,10 +17,7 @@ BEGIN
     EXEC {check_text} N'message_id', @message_id, 36, 0;
     EXEC {check_text} N'aggregate_type', @aggregate_type, 255, 1;
     EXEC {check_text} N'aggregate_id', @aggregate_id, 255, 0;
-    DECLARE @words NVARCHAR(400) =
-        CASE WHEN @max_attempts < 1 THEN CONCAT(N'max_attempts: ', @max_attempts, N', at least 1 required')
-             WHEN @expires_at <= @due_time THEN N'expires_at: must lie after due_time' END;
-    IF @words IS NOT NULL THROW 51022, @words, 1;
+    EXEC {check_end} @max_attempts, @due_time, @expires_at;
     -- A message id given by the caller serves as idempotency key too.
     DECLARE @nonce BIGINT = {random}, @seq BIGINT, @stored_nonce BIGINT, @stored_id NVARCHAR(510), @existed TINYINT,
             @key NVARCHAR(510) = COALESCE({not_empty_key}, {not_empty_id});
@@ -33,6 +30,7 @@ BEGIN
     SET @ordering_key = CASE WHEN DATALENGTH(@ordering_key) > 0 THEN @ordering_key END;
     SET @idempotency_key = @key;
     EXEC {store} {inputs:enqueue}, @key, @due_time, @seq OUTPUT, @stored_nonce OUTPUT, @stored_id OUTPUT, @existed OUTPUT;
+    IF @seq IS NULL THROW 51022, N'the database dropped the message; is there a trigger on the table that does?', 1;
     SELECT {item_id}(@seq, @stored_nonce) AS id, @existed AS already_existed;
 END
 GO

@@ -33,6 +33,15 @@ BEGIN
     IF @words IS NOT NULL THROW 51022, @words, 1;
 END
 GO
+{define:procedure check_end} @max_attempts INT, @due_time DATETIME2(6), @expires_at DATETIME2(6) AS
+BEGIN
+    SET NOCOUNT ON;
+    DECLARE @words NVARCHAR(400) =
+        CASE WHEN @max_attempts < 1 THEN CONCAT(N'max_attempts: ', @max_attempts, N', at least 1 required')
+             WHEN @expires_at <= @due_time THEN N'expires_at: must lie after due_time' END;
+    IF @words IS NOT NULL THROW 51022, @words, 1;
+END
+GO
 -- Numbers as hexadecimal digits, and back: no conversion of the server's does both for 64 bits everywhere.
 {define:function hex_of} (@number BIGINT, @digits INT) RETURNS NVARCHAR(16) AS
 BEGIN
