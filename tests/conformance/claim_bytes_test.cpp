@@ -82,7 +82,7 @@ OpenOptions with_small_limits() {
     return options;
 }
 
-TEST_P(SqlSurfaceLaw, AMessageTooLargeToReadEndsDeadAndTakesNothingWithIt) {
+TEST_P(SqlSurfaceLaw, S001_16_2_AMessageTooLargeToReadEndsDeadAndTakesNothingWithIt) {
     put({.payload = std::string(10, 'a')});
     const WorkItemId large = put({.payload = std::string(50'000, 'x')});
     put({.payload = std::string(20, 'b')});
@@ -117,7 +117,7 @@ private:
     std::vector<std::string> reasons_ POSTROOM_GUARDED_BY(mutex_);
 };
 
-TEST_P(SqlSurfaceLaw, ADispatcherReportsWhatItCannotReadAndDeliversTheRest) {
+TEST_P(SqlSurfaceLaw, S001_16_2_ADispatcherReportsWhatItCannotReadAndDeliversTheRest) {
     put_many(3);
     const WorkItemId large = put({.payload = std::string(50'000, 'x')});
     put_many(3);
@@ -131,6 +131,38 @@ TEST_P(SqlSurfaceLaw, ADispatcherReportsWhatItCannotReadAndDeliversTheRest) {
     dispatcher.close();
     EXPECT_THAT(deaths.reasons(), ElementsAre(HasSubstr("50000 bytes, at most 1000 allowed")));
     EXPECT_EQ(get(large).dead_reason, DeadReason::unreadable);
+}
+
+// Headers that are no JSON object, or one that is deeper than any header: whichever of them the
+// table takes.
+TEST_P(SqlSurfaceLaw, S001_16_2_HeadersThatCannotBeReadAreRefusedOrDead) {
+    put({.payload = "a"});
+    std::size_t taken = 0;
+    const std::string deep = "{\"h\": " + std::string(90, '[') + std::string(90, ']') + "}";
+    for (const std::string& headers : {std::string("[1"), std::string("[1]"), deep}) {
+        try {
+            sql("INSERT INTO " + table("outbox_live") + " (topic, payload, headers) VALUES ('t', " +
+                payload("poison") + ", '" + headers + "')");
+            ++taken;
+        } catch (const std::exception& error) {
+            EXPECT_THAT(error.what(), testing::AnyOf(HasSubstr("headers"), HasSubstr("json")));
+        }
+    }
+    put({.payload = "b"});
+    Deaths deaths;
+    const Outbox worker(store(), {.queue = {.observer = &deaths}});
+    std::vector<std::string> payloads;
+    for (const Message& message : worker.claim_due(10)) payloads.push_back(message.payload);
+    EXPECT_THAT(payloads, ElementsAre("a", "b"));
+    const std::vector<Message> dead = store().find(Queue::outbox, {.state = State::dead});
+    EXPECT_THAT(dead, SizeIs(taken));
+    for (const Message& message : dead) {
+        EXPECT_EQ(message.dead_reason, DeadReason::unreadable);
+        EXPECT_EQ(message.last_error, "headers: not a JSON object, or nested too deeply");
+        EXPECT_EQ(message.payload, "poison");
+    }
+    EXPECT_THAT(deaths.reasons(),
+                testing::AllOf(SizeIs(taken), testing::Each(HasSubstr("not a JSON object"))));
 }
 
 }  // namespace

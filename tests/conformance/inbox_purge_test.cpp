@@ -79,7 +79,7 @@ TEST_P(InboxPurgeLaw, IBX_101_OneBatchOfAPurgeTakesNoMoreThanAsked) {
 
 // What 003 says of a message (5.2.1, A.1) is there for those that are done too: acknowledged alone,
 // in a run, or after a failure.
-TEST_P(InboxPurgeLaw, ADoneMessageHasItsContentAttemptAndErrorUntilThePurge) {
+TEST_P(InboxPurgeLaw, S003_5_2_1_ADoneMessageHasItsContentAttemptAndErrorUntilThePurge) {
     const Draft draft{.payload = "p", .content_type = "text/plain", .headers = {{"h", "v"}}};
     put(draft);
     inbox().ack(claim_one());
@@ -104,7 +104,7 @@ TEST_P(InboxPurgeLaw, ADoneMessageHasItsContentAttemptAndErrorUntilThePurge) {
     EXPECT_THAT(store().find(Queue::inbox, {}), IsEmpty());
 }
 
-TEST_P(InboxPurgeLaw, WithoutHistoryADoneMessageHasItsAttemptAndErrorOnly) {
+TEST_P(InboxPurgeLaw, S003_5_2_1_WithoutHistoryADoneMessageHasItsAttemptAndErrorOnly) {
     open({.keep_history = false});
     const Draft draft{.payload = "p", .headers = {{"h", "v"}}};
     put_many(20, draft);
@@ -127,7 +127,7 @@ TEST_P(InboxPurgeLaw, WithoutHistoryADoneMessageHasItsAttemptAndErrorOnly) {
 }
 
 // Nobody was handed it, so there is nothing to look up; what it had lived through stays known.
-TEST_P(InboxPurgeLaw, AMessageMarkedProcessedHasItsAttemptAndError) {
+TEST_P(InboxPurgeLaw, S003_5_2_1_AMessageMarkedProcessedHasItsAttemptAndError) {
     const WorkItemId id = put({.payload = "p"});
     inbox().abandon(claim_one(), "busy", 1h);
     inbox().mark_processed(find(id)->key());

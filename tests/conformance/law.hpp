@@ -125,7 +125,11 @@ void again_after_conflicts(const std::function<void()>& transaction);
 class ClaimLaw : public Law {};
 class SettleLaw : public Law {};
 class LeaseLaw : public Law {};
-class RetryLaw : public Law {};
+class RetryLaw : public Law {
+protected:
+    // What is abandoned through `by` for the n-th time waits for expected[n - 1].
+    void expect_back_off(const WorkQueue& by, const std::vector<Duration>& expected);
+};
 class PriorityLaw : public Law {
 protected:
     // Some that have failed once and are due again, then fresh ones, of the topic "fresh".
@@ -204,8 +208,18 @@ class SchemaLaw : public SqlLaw {};
 class SqlSurfaceLaw : public SqlLaw {};
 // Where the database itself guards the idempotency keys of plain INSERTs.
 class PlainKeyLaw : public SqlLaw {};
+// Where a trigger can drop rows without a word.
+class DroppedRowsLaw : public SqlLaw {
+protected:
+    void drop_rows_of(const std::string& name) { sql(sql_sandbox().row_dropper(table(name))); }
+    int rows_of(const std::string& name) {
+        return std::stoi(sql("SELECT count(*) FROM " + table(name)).at(0).at(0).value());
+    }
+};
 class LargeQueueLaw : public SqlLaw {};
 class SqlTransactionLaw : public SqlLaw {};
+// Where statements that define tables commit the transaction they stand in.
+class ImplicitCommitLaw : public SqlLaw {};
 class RestoreLaw : public SqlLaw {
 protected:
     // Another store on the same database, with a guard that remembers every epoch at once.

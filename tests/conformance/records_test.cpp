@@ -1,5 +1,6 @@
 // What operators read: failed attempts, the time of death, who is at work, the audit log; and
 // messages that are put off.
+#include "conformance/audit_law.hpp"
 #include "conformance/law.hpp"
 
 namespace postroom::test {
@@ -10,6 +11,7 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::Field;
 using testing::Ge;
+using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Le;
 using testing::SizeIs;
@@ -272,6 +274,20 @@ TEST_P(RecordsLaw, TheAuditLogIsReadFromTheEnd) {
     EXPECT_EQ(older[0].count, 3U);
     EXPECT_EQ(older[0].outcome, "done");
     EXPECT_THAT(older[0].at, AllOf(Ge(before - 1ms), Le(now() + 1ms)));
+}
+
+TEST_P(AuditLaw, TheAuditLogIsOnlyEverAddedTo) {
+    controls().record_audit(
+        {.who = "ann", .what = "discard", .target = "t", .count = 3, .outcome = "done"});
+    const std::string log = table("outbox_audit");
+    for (const std::string& statement :
+         {"UPDATE " + log + " SET who = 'bob'", "UPDATE " + log + " SET affected = 0",
+          "DELETE FROM " + log, "DELETE FROM " + log + " WHERE who = 'ann'"})
+        EXPECT_THAT(thrown([&] { sql(statement); }), HasSubstr("only ever added to")) << statement;
+    const std::vector<AuditEntry> entries = controls().audit_log(0, 10);
+    ASSERT_THAT(entries, SizeIs(1));
+    EXPECT_EQ(entries[0].who, "ann");
+    EXPECT_EQ(entries[0].count, 3U);
 }
 
 }  // namespace

@@ -2,16 +2,14 @@
 #include "conformance/law.hpp"
 
 namespace postroom::test {
-namespace {
 
 using namespace std::chrono_literals;
 
 // Method: for each number of failures a message of its own that has failed so often at short
-// notice.
-TEST_P(RetryLaw, OBX_039_IBX_052_TheBackOffGrowsWithEveryFailure) {
-    const auto queue_face = face({.retry = {.base = 1min, .factor = 2.0, .cap = 5min}});
-    const std::vector<Duration> expected{1min, 2min, 4min, 5min, 5min};
-    for (std::size_t failures = 0; failures < expected.size(); ++failures) {
+// notice; the one that waits longest first, so that none is due again before the others are
+// through.
+void RetryLaw::expect_back_off(const WorkQueue& by, const std::vector<Duration>& expected) {
+    for (std::size_t failures = expected.size(); failures-- > 0;) {
         const WorkItemId id = put();
         for (std::size_t i = 0; i < failures; ++i) {
             work().abandon(leases_of(claim_one()), "at once", 1ms);
@@ -19,20 +17,22 @@ TEST_P(RetryLaw, OBX_039_IBX_052_TheBackOffGrowsWithEveryFailure) {
         }
         const Message message = claim_one();
         const Instant before = now();
-        queue_face->abandon(leases_of(message), "x");
+        by.abandon(leases_of(message), "x");
         const Instant after = now();
-        EXPECT_GE(get(id).available_at, before + expected[failures]);
-        EXPECT_LE(get(id).available_at, after + expected[failures]);
+        EXPECT_GE(get(id).available_at, before + expected[failures]) << failures;
+        EXPECT_LE(get(id).available_at, after + expected[failures]) << failures;
     }
 }
 
-TEST_P(RetryLaw, OBX_039_TheDefaultBackOffIsTwoToTheNumberOfFailuresInSeconds) {
-    const WorkItemId id = put();
-    Message message = claim_one();
-    const Instant before = now();
-    work().abandon(leases_of(message), "x");
-    EXPECT_GE(get(id).available_at, before + 2s);
-    EXPECT_LE(get(id).available_at, now() + 2s);
+namespace {
+
+TEST_P(RetryLaw, OBX_039_IBX_052_TheBackOffGrowsWithEveryFailure) {
+    const auto queue_face = face({.retry = {.base = 1min, .factor = 2.0, .cap = 5min}});
+    expect_back_off(*queue_face, {1min, 2min, 4min, 5min, 5min});
+}
+
+TEST_P(RetryLaw, OBX_039_IBX_052_TheDefaultBackOffIsTwoToTheNumberOfFailuresInSeconds) {
+    expect_back_off(work(), {2s, 4s, 8s, 16s, 32s, 60s, 60s});
 }
 
 TEST_P(RetryLaw, IBX_053_AGivenDelayWinsOverTheBackOff) {

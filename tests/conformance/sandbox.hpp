@@ -43,6 +43,9 @@ public:
     // one.
     virtual SqlRows sql(const std::string& text) = 0;
 
+    // By which others open the same database.
+    virtual std::string url() const = 0;
+
     virtual std::unique_ptr<Store> reopen_with(const OpenOptions& options) = 0;
     virtual std::unique_ptr<Schema> schema(const OpenOptions& options) = 0;
 
@@ -92,12 +95,16 @@ public:
     // What makes `seq` the number of the next plain INSERT; where one table holds all, there is no
     // need for it.
     virtual std::string number_from(std::uint64_t /*seq*/) const { return ""; }
+    // What makes the table drop each new row of the topic "dropped"; where no trigger can, nothing.
+    virtual std::string row_dropper(const std::string& /*table_name*/) const { return ""; }
     // What a server does by itself some time after much was written.
     virtual void gather_statistics() {}
     // The table in which a new message of the outbox stands, and whether it is one for all: then a
     // plain INSERT may give any field.
     virtual std::string message_table() const { return "outbox_live"; }
     virtual bool one_table() const { return false; }
+    // Whether a plain INSERT with an idempotency key is refused whatever the key.
+    virtual bool refuses_plain_keys() const { return false; }
     // The names of all tables, views, indexes and functions in the database that are not the
     // engine's own.
     virtual std::vector<std::string> objects() = 0;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include <fstream>
 #include <future>
 #include <iostream>
 #include <mutex>
@@ -13,6 +12,8 @@
 #include "base/ulid.hpp"
 #include "conformance/large_queue.hpp"
 #include "conformance/law.hpp"
+#include "conformance/program_looks.hpp"
+#include "conformance/stopwatch.hpp"
 #include "postroom/dispatcher.hpp"
 #include "postroom/store_metrics.hpp"
 #include "support/scale.hpp"
@@ -25,36 +26,6 @@ using testing::AllOf;
 using testing::Ge;
 using testing::Le;
 using testing::Optional;
-
-using Milliseconds = std::chrono::duration<double, std::milli>;
-
-// Times how long looks take.
-class Stopwatch {
-public:
-    explicit Stopwatch(bool judges) : judges_(judges) {}
-
-    // The best of a few: what else the machine does at that moment does not count.
-    void look(const std::string& at, const std::function<void()>& act) const {
-        constexpr int looks = 3;
-        Duration best = Duration::max();
-        for (int i = 0; i < looks; ++i) best = std::min(best, once(act));
-        print(at, best);
-        if (judges_) {
-            EXPECT_LE(best, 100ms) << at;
-        }
-    }
-    static Duration once(const std::function<void()>& act) {
-        const auto begun = std::chrono::steady_clock::now();
-        act();
-        return std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - begun);
-    }
-    static void print(const std::string& at, Duration took) {
-        std::cout << fmt::format("    {:<52} {:>8.1f} ms\n", at, Milliseconds(took).count());
-    }
-
-private:
-    const bool judges_;
-};
 
 struct NamedQuery {
     const char* name;
@@ -230,6 +201,8 @@ public:
         const std::string ulid = ulid_of(message);
         queue_.rename(seq, ulid);
         show(fmt::format("{} by message id", name), ulid);
+        named_.push_back({fmt::format("{} by row id", name), message.id.to_string()});
+        named_.push_back({fmt::format("{} by message id", name), ulid});
         watch_.look(fmt::format("explain {}", name), [&] { admin::explain(store_, message); });
     }
     void show(const std::string& name, const std::string& id) {
@@ -253,10 +226,19 @@ public:
         EXPECT_EQ(found.message->id.seq(), seq);
     }
 
+    // The same messages, and the rest, by the program.
+    void at_program(const ProgramLooks& program) const {
+        program.at_status();
+        program.at_lists();
+        for (const auto& [name, id] : named_) program.at_message(name, id);
+        program.at_relay();
+    }
+
 private:
     Store& store_;
     LargeQueue& queue_;
     const Stopwatch& watch_;
+    std::vector<std::pair<std::string, std::string>> named_;
 };
 
 // From the start of a dispatcher until a handler has the first message.
@@ -277,13 +259,6 @@ Duration until_first_delivery(Store& store) {
     const auto took = first.get_future().get() - begun;
     dispatcher.close();
     return std::chrono::duration_cast<Duration>(took);
-}
-
-std::string resident_memory() {
-    std::ifstream status("/proc/self/status");
-    for (std::string line; std::getline(status, line);)
-        if (line.starts_with("VmRSS:")) return line;
-    return "unknown";
 }
 
 // In the full run: 5,000,000 open and 5,000,000 delivered messages on PostgreSQL, a million of each
@@ -318,10 +293,12 @@ TEST_P(LargeQueueLaw, LooksStayQuick) {
     looks.at_strange_id(LargeQueue::keyed_from(pending / 2) + 1);
     const Duration first = until_first_delivery(store());
     Stopwatch::print("first delivery", first);
-    std::cout << "    " << resident_memory() << '\n';
     if (full) {
         EXPECT_LE(first, 1s);
     }
+#ifdef POSTROOM_TEST_PROGRAM
+    looks.at_program(ProgramLooks(sql_sandbox().url(), watch));
+#endif
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "conformance/law.hpp"
 #include "postroom/ambient.hpp"
+#include "postroom/testing.hpp"
 
 namespace postroom::test::transactions {
 namespace {
@@ -38,6 +39,13 @@ TEST_P(TransactionLaw, S001_4_3_AnAmbientTransactionEndsWithItsScope) {
         const AmbientTransaction ambient(*outer);
         EXPECT_EQ(AmbientTransaction::current(), outer.get());
         outbox().write("t", "{}");
+        {
+            MemoryStore another;
+            const std::unique_ptr<Transaction> nested = another.begin();
+            const AmbientTransaction hides(*nested);
+            EXPECT_EQ(AmbientTransaction::current(), nested.get());
+        }
+        EXPECT_EQ(AmbientTransaction::current(), outer.get());
     }
     EXPECT_EQ(AmbientTransaction::current(), nullptr);
     outer->rollback();

@@ -16,6 +16,35 @@ protected:
     ListDiscovery discovery;
 };
 
+// With databases that are all on the engine of this place.
+class DiscoveryOn : public Discovery, public testing::WithParamInterface<std::string> {
+protected:
+    // The same database for the same id.
+    DiscoveredDatabase database(const std::string& id) {
+        const auto at = known_.find(id);
+        return at != known_.end() ? at->second : known_.emplace(id, another(id)).first->second;
+    }
+    // A new one, which the id has not led to before.
+    DiscoveredDatabase another(const std::string& id) {
+        if (GetParam() == "Sqlite") {
+            DiscoveredDatabase made = sqlite(id + std::to_string(++files_));
+            made.id = id;
+            return made;
+        }
+        if (GetParam() == "Postgres") return postgres(id);
+        return mariadb(id, GetParam() == "Mysql" ? "mysql" : "mariadb");
+    }
+
+private:
+    std::map<std::string, DiscoveredDatabase> known_;
+    int files_ = 0;
+};
+
+INSTANTIATE_TEST_SUITE_P(, DiscoveryOn, testing::Values("Sqlite", "Postgres", "Mariadb", "Mysql"),
+                         [](const testing::TestParamInfo<std::string>& place) {
+                             return place.param;
+                         });
+
 TEST_F(Discovery, OBX_076_IBX_094_TheDefaultIntervalIsFiveMinutes) {
     EXPECT_EQ(DiscoveryOptions{}.refresh_interval, 5min);
     discovery.set({});
@@ -28,21 +57,21 @@ TEST_F(Discovery, OBX_075_IBX_093_TheApplicationIsAskedAgainAndAgain) {
     EXPECT_TRUE(eventually([&] { return discovery.calls() > 5; }));
 }
 
-TEST_F(Discovery, OBX_077_IBX_095_ADatabaseThatComesIsServedWithoutARestart) {
-    discovery.set({sqlite("a")});
+TEST_P(DiscoveryOn, OBX_077_IBX_095_ADatabaseThatComesIsServedWithoutARestart) {
+    discovery.set({database("a")});
     DiscoveredStores stores(discovery, {.refresh_interval = 20ms});
     Dispatcher dispatcher(stores, quick());
     handle(dispatcher);
     dispatcher.start();
-    discovery.set({sqlite("a"), postgres("b")});
+    discovery.set({database("a"), database("b")});
     EXPECT_TRUE(eventually([&] { return stores.find("b") != nullptr; }));
     OutboxRouter(stores).get("b").enqueue(message("m"));
     EXPECT_TRUE(eventually([&] { return journal.of("b") == 1; }));
     EXPECT_EQ(stores.stores().size(), 2U);
 }
 
-TEST_F(Discovery, OBX_078_IBX_096_ADatabaseThatGoesIsClosedAfterItsHandlersHaveFinished) {
-    discovery.set({sqlite("a"), sqlite("b")});
+TEST_P(DiscoveryOn, OBX_078_IBX_096_ADatabaseThatGoesIsClosedAfterItsHandlersHaveFinished) {
+    discovery.set({database("a"), database("b")});
     DiscoveredStores stores(discovery);
     Dispatcher dispatcher(stores, quick());
     std::atomic<bool> running = false;
@@ -54,11 +83,11 @@ TEST_F(Discovery, OBX_078_IBX_096_ADatabaseThatGoesIsClosedAfterItsHandlersHaveF
         ++done;
     });
     dispatcher.start();
-    const std::string file = sqlite("b").url;
+    const std::string url = database("b").url;
     Outbox(*stores.find("b")).enqueue(message("m"));
     ASSERT_TRUE(eventually([&] { return running.load(); }));
     std::weak_ptr<Store> gone = stores.find("b");
-    discovery.set({sqlite("a")});
+    discovery.set({database("a")});
     EXPECT_TRUE(stores.refresh());
     EXPECT_EQ(stores.find("b"), nullptr);
     std::this_thread::sleep_for(100ms);
@@ -69,13 +98,13 @@ TEST_F(Discovery, OBX_078_IBX_096_ADatabaseThatGoesIsClosedAfterItsHandlersHaveF
     EXPECT_EQ(ear.count(EventKind::delivered, "b"), 1U);
     EXPECT_TRUE(eventually([&] { return dispatcher.status().stores == 1; }));
     // The outcome was stored before it was closed.
-    EXPECT_FALSE(Outbox(*open_store(file)).counts().oldest);
+    EXPECT_FALSE(Outbox(*open_store(url)).counts().oldest);
     Outbox(*stores.find("a")).enqueue(message("m"));
     EXPECT_TRUE(eventually([&] { return done == 2; })) << "the others go on";
 }
 
-TEST_F(Discovery, WhatWaitsInAStoreThatGoesIsReleasedForOthers) {
-    discovery.set({sqlite("a")});
+TEST_P(DiscoveryOn, WhatWaitsInAStoreThatGoesIsReleasedForOthers) {
+    discovery.set({database("a")});
     DiscoveredStores stores(discovery);
     DispatcherOptions options = quick();
     options.worker_count = 1;
@@ -86,7 +115,7 @@ TEST_F(Discovery, WhatWaitsInAStoreThatGoesIsReleasedForOthers) {
         ++started;
         while (!may_end) std::this_thread::sleep_for(1ms);
     });
-    const StorePtr other = open(sqlite("a"));
+    const StorePtr other = open(database("a"));
     for (int i = 0; i < 10; ++i) Outbox(*other).enqueue(message("m"));
     dispatcher.start();
     ASSERT_TRUE(eventually([&] { return started == 1 && dispatcher.status().cold_depth == 9; }));
@@ -99,9 +128,9 @@ TEST_F(Discovery, WhatWaitsInAStoreThatGoesIsReleasedForOthers) {
     EXPECT_EQ(Outbox(*other).counts().in_progress, 0U);
 }
 
-TEST_F(Discovery, OBX_079_IBX_097_WhatIsUnchangedIsNotOpenedAgain) {
+TEST_P(DiscoveryOn, OBX_079_IBX_097_WhatIsUnchangedIsNotOpenedAgain) {
     std::atomic<int> opened = 0;
-    discovery.set({sqlite("a"), sqlite("b")});
+    discovery.set({database("a"), database("b")});
     DiscoveredStores stores(discovery, {.refresh_interval = 5ms},
                             [&](const std::string& url, const OpenOptions& options) {
                                 ++opened;
@@ -113,14 +142,14 @@ TEST_F(Discovery, OBX_079_IBX_097_WhatIsUnchangedIsNotOpenedAgain) {
     EXPECT_EQ(opened, 2);
 }
 
-TEST_F(Discovery, ADatabaseThatMovedIsServedAtItsNewPlaceUnderItsOldId) {
-    discovery.set({sqlite("a")});
+TEST_P(DiscoveryOn, ADatabaseThatMovedIsServedAtItsNewPlaceUnderItsOldId) {
+    discovery.set({database("a")});
     DiscoveredStores stores(discovery);
     Dispatcher dispatcher(stores, quick());
     handle(dispatcher);
     dispatcher.start();
     const std::weak_ptr<Store> old = stores.find("a");
-    DiscoveredDatabase moved = postgres("a");
+    DiscoveredDatabase moved = another("a");
     discovery.set({moved});
     EXPECT_TRUE(stores.refresh());
     ASSERT_NE(stores.find("a"), nullptr);
@@ -191,8 +220,8 @@ TEST_F(Discovery, DatabasesThatHangWhileTheyAreOpenedHoldUpNobodyElse) {
     EXPECT_EQ(ids, (std::vector<std::string>{"a", "slow-1", "slow-2", "c", "d"}));
 }
 
-TEST_F(Discovery, StoresThatComeAndGoUnderLoadLoseNothing) {
-    discovery.set({sqlite("a"), sqlite("b")});
+TEST_P(DiscoveryOn, StoresThatComeAndGoUnderLoadLoseNothing) {
+    discovery.set({database("a"), database("b")});
     DiscoveredStores stores(discovery);
     Dispatcher dispatcher(stores, quick());
     handle(dispatcher);
@@ -201,8 +230,8 @@ TEST_F(Discovery, StoresThatComeAndGoUnderLoadLoseNothing) {
     std::atomic<bool> stop = false;
     std::jthread writer([&] {
         // A process of its own, which knows nothing of the discovery.
-        const StorePtr a = open(sqlite("a"));
-        const StorePtr b = open(sqlite("b"));
+        const StorePtr a = open(database("a"));
+        const StorePtr b = open(database("b"));
         while (!stop) {
             Outbox(*a).enqueue(message("m"));
             Outbox(*b).enqueue(message("m"));
@@ -211,8 +240,8 @@ TEST_F(Discovery, StoresThatComeAndGoUnderLoadLoseNothing) {
     });
     for (int i = 0; i < 20; ++i) {
         std::this_thread::sleep_for(10ms);
-        discovery.set(i % 2 == 0 ? std::vector{sqlite("a")}
-                                 : std::vector{sqlite("a"), sqlite("b")});
+        discovery.set(i % 2 == 0 ? std::vector{database("a")}
+                                 : std::vector{database("a"), database("b")});
         stores.refresh();
     }
     stop = true;

@@ -54,12 +54,12 @@ void expect_unknown(const Router& router) {
 }
 
 TEST_F(Routing, OBX_073_AnUnknownKeyOfAnOutboxThrowsAndIsNamed) {
-    FixedStores stores({open(sqlite("a"))});
+    FixedStores stores(three());
     expect_unknown(OutboxRouter(stores));
 }
 
 TEST_F(Routing, IBX_092_AnUnknownKeyOfAnInboxThrowsAndIsNamed) {
-    FixedStores stores({open(sqlite("a"))});
+    FixedStores stores(three());
     expect_unknown(InboxRouter(stores));
 }
 

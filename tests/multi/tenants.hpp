@@ -1,4 +1,4 @@
-// Tenants: databases on two engines for one test, and what became of their messages.
+// Tenants: databases on several engines for one test, and what became of their messages.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -131,8 +131,9 @@ protected:
         servers.push_back(std::make_unique<PostgresDatabase>());
         return {.id = id, .url = servers.back()->url(), .options = {.deploy_schema = true}};
     }
-    DiscoveredDatabase mariadb(const std::string& id) {
-        mariadbs.push_back(std::make_unique<MariadbDatabase>());
+    DiscoveredDatabase mariadb(const std::string& id, const std::string& server = "mariadb") {
+        mariadbs.push_back(
+            std::make_unique<MariadbDatabase>(MariadbServer(servers_directory(), server)));
         return {.id = id, .url = mariadbs.back()->url(), .options = {.deploy_schema = true}};
     }
     static StorePtr open(const DiscoveredDatabase& database) {

@@ -72,7 +72,7 @@ private:
 
     sqlite3* const connection_;
 };
-// [own-context]
+// [/own-context]
 
 class PlainApplication : public Application {
 public:

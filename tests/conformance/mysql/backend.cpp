@@ -8,6 +8,8 @@
 
 #include "conformance/borrowed_transaction.hpp"
 #include "conformance/dispatcher_law.hpp"
+#include "conformance/mysql/procedure_store.hpp"
+#include "conformance/mysql/roles.hpp"
 #include "conformance/mysql/session.hpp"
 
 namespace postroom::test {
@@ -24,7 +26,7 @@ private:
     NativeSession session_;
 };
 
-class MariadbSandbox final : public SqlSandbox {
+class MariadbSandbox : public SqlSandbox {
 public:
     MariadbSandbox(MariadbServer server, const OpenOptions& options)
         : database_(std::move(server)),
@@ -36,6 +38,7 @@ public:
     Store& store() override { return *store_; }
     std::unique_ptr<Store> reopen() override { return reopen_with(options_); }
     SqlRows sql(const std::string& text) override { return database_.sql(text); }
+    std::string url() const override { return database_.url(); }
     std::unique_ptr<Store> reopen_with(const OpenOptions& options) override {
         return mysql::open_store(database_.url(), options);
     }
@@ -59,6 +62,7 @@ public:
         return "DROP INDEX `" + name + "` ON `" + table_name + "`";
     }
     std::string placeholder(int /*number*/) const override { return "?"; }
+    bool refuses_plain_keys() const override { return true; }
     std::string bytes_type() const override { return "blob"; }
     std::string joined(const std::vector<std::string>& parts) const override {
         return fmt::format("CONCAT({})", fmt::join(parts, ", "));
@@ -81,15 +85,60 @@ public:
         return names;
     }
 
+protected:
+    const MariadbDatabase& database() const { return database_; }
+
 private:
     MariadbDatabase database_;
     OpenOptions options_;
     std::unique_ptr<Store> store_;
 };
 
+class ProcedureSandbox final : public MariadbSandbox {
+public:
+    ProcedureSandbox(MariadbServer server, const OpenOptions& options)
+        : MariadbSandbox(std::move(server), options),
+          store_(MariadbSandbox::store(), database().url()) {}
+
+    Store& store() override { return store_; }
+
+private:
+    ProcedureStore store_;
+};
+
+// On the server of every run, or on that which only the full run has.
+Backend procedures_on(const std::string& server, std::string name) {
+    return {.name = std::move(name), .make = [server](const OpenOptions& options) {
+                return std::make_unique<ProcedureSandbox>(
+                    MariadbServer(servers_directory(), server), options);
+            }};
+}
+
+// Deployed by an account with all rights; the store works with those of a worker.
+class MariadbWorkerSandbox final : public MariadbSandbox {
+public:
+    explicit MariadbWorkerSandbox(const OpenOptions& options)
+        : MariadbSandbox(MariadbServer(), options), accounts_(database()), worker_(reopen()) {}
+
+    Store& store() override { return *worker_; }
+    std::unique_ptr<Store> reopen_with(const OpenOptions& options) override {
+        return mysql::open_store(accounts_.url("worker"), options);
+    }
+
+private:
+    GrantedAccounts accounts_;
+    std::unique_ptr<Store> worker_;
+};
+
 Backend backend() {
     return {.name = "Mariadb", .make = [](const OpenOptions& options) {
                 return std::make_unique<MariadbSandbox>(MariadbServer(), options);
+            }};
+}
+
+Backend worker_backend() {
+    return {.name = "MariadbWorker", .make = [](const OpenOptions& options) {
+                return std::make_unique<MariadbWorkerSandbox>(options);
             }};
 }
 
@@ -105,10 +154,18 @@ POSTROOM_STORE_LAWS(backend());
 POSTROOM_DISPATCHER_LAWS(backend());
 POSTROOM_LAW(DoorbellPerQueueLaw, both_queues_of(backend()));
 POSTROOM_SQL_LAWS(backend());
+POSTROOM_LAW(PlainKeyLaw, outbox_of(backend()));
 POSTROOM_LAW(UpkeepLaw, both_queues_of(backend()));
 POSTROOM_LAW(RowLockLaw, outbox_of(backend()));
+POSTROOM_LAW(ImplicitCommitLaw, outbox_of(backend()));
 
 }  // namespace
+
+namespace worker_role {
+namespace {
+POSTROOM_WORK_LAWS(worker_backend());
+}  // namespace
+}  // namespace worker_role
 
 namespace on_mysql {
 namespace {
@@ -116,9 +173,23 @@ POSTROOM_STORE_LAWS(mysql_backend());
 POSTROOM_DISPATCHER_LAWS(mysql_backend());
 POSTROOM_LAW(DoorbellPerQueueLaw, both_queues_of(mysql_backend()));
 POSTROOM_SQL_LAWS(mysql_backend());
+POSTROOM_LAW(PlainKeyLaw, outbox_of(mysql_backend()));
 POSTROOM_LAW(UpkeepLaw, both_queues_of(mysql_backend()));
 POSTROOM_LAW(RowLockLaw, outbox_of(mysql_backend()));
+POSTROOM_LAW(ImplicitCommitLaw, outbox_of(mysql_backend()));
 }  // namespace
 }  // namespace on_mysql
+
+namespace procedures {
+namespace {
+POSTROOM_WORK_LAWS(procedures_on("mariadb", "MariadbProcedures"));
+}  // namespace
+}  // namespace procedures
+
+namespace procedures_on_mysql {
+namespace {
+POSTROOM_WORK_LAWS(procedures_on("mysql", "MysqlProcedures"));
+}  // namespace
+}  // namespace procedures_on_mysql
 
 }  // namespace postroom::test

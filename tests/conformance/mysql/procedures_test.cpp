@@ -255,6 +255,26 @@ TEST_F(MariadbProcedures, TheInboxReceivesOnce) {
     EXPECT_EQ(session.value("CALL inbox_mark_processed('EVT_1', 'Stripe')"), "1");
 }
 
+// Goal: what comes again replaces what nobody holds, whatever isolation level the session of
+// another language has. By itself a server gives REPEATABLE READ.
+TEST_F(MariadbProcedures, IBX_029_AnArrivalInAutocommitReplacesWhatNobodyHolds) {
+    const auto put = [&](const std::string& payload) {
+        return session.value("CALL inbox_enqueue('t', 's', 'm', '" + payload +
+                             "', NULL, NULL, NULL, NULL, NULL)");
+    };
+    for (const char* const level : {"REPEATABLE READ", "READ COMMITTED", "SERIALIZABLE"}) {
+        SCOPED_TRACE(level);
+        session.run(std::string("SET SESSION TRANSACTION ISOLATION LEVEL ") + level);
+        const std::string id = put("old");
+        EXPECT_EQ(put("new"), id);
+        EXPECT_EQ(store->find(Queue::inbox, {}).at(0).payload, "new");
+        ASSERT_THAT(claim("inbox"), SizeIs(1));
+        put("while it is held");
+        EXPECT_EQ(store->find(Queue::inbox, {}).at(0).payload, "new");
+        session.run("DELETE FROM inbox_lease");
+    }
+}
+
 TEST_F(MariadbProcedures, ReapTakesBackWhatRanOut) {
     enqueue();
     claim();

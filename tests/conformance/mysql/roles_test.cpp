@@ -1,13 +1,13 @@
 // The roles of docs/guides/roles-and-grants.md: what each may do, and what not.
+#include "conformance/mysql/roles.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <regex>
-
 #include "conformance/mysql/session.hpp"
 #include "postroom/backend/mysql.hpp"
+#include "postroom/operator.hpp"
 #include "postroom/outbox.hpp"
-#include "support/guide.hpp"
 
 namespace postroom::test {
 namespace {
@@ -15,30 +15,14 @@ namespace {
 using testing::HasSubstr;
 using testing::SizeIs;
 
+const MariadbDatabase& deployed(const MariadbDatabase& database) {
+    mysql::open_schema(database.url())->deploy();
+    return database;
+}
+
 class MysqlRoles : public testing::Test {
 protected:
-    MysqlRoles() {
-        mysql::open_schema(database.url())->deploy();
-        std::string grants = sql_blocks("guides/roles-and-grants.md", "MariaDB and MySQL").at(0);
-        grants = std::regex_replace(grants, std::regex("shop\\."), database.name() + ".");
-        for (const std::string role : roles) {
-            as_root("CREATE USER '" + user(role) + "'@'%' IDENTIFIED BY 'secret'");
-            grants = std::regex_replace(grants, std::regex("postroom_" + role),
-                                        "'" + user(role) + "'@'%'");
-        }
-        as_root(grants);
-    }
-    ~MysqlRoles() override {
-        for (const std::string role : roles) as_root("DROP USER '" + user(role) + "'@'%'");
-    }
-
-    void as_root(const std::string& sql) const { mariadb_sql(database.server().root_url(), sql); }
-    // Accounts belong to the server.
-    std::string user(const std::string& role) const { return role + "_" + database.name(); }
-    std::string url(const std::string& role) const {
-        const std::string& url = database.url();
-        return "mysql://" + user(role) + ":secret" + url.substr(url.rfind('@'));
-    }
+    std::string url(const std::string& role) const { return accounts.url(role); }
     // What `statement` of `role` is refused with; "" when it is executed.
     std::string refusal(const std::string& role, const std::string& statement) const {
         try {
@@ -49,11 +33,11 @@ protected:
         }
     }
 
-    static constexpr std::array roles{"writer", "worker", "viewer"};
     const MariadbDatabase database;
+    const GrantedAccounts accounts{deployed(database)};
 };
 
-TEST_F(MysqlRoles, AWriterEnqueuesByInsertAndByProcedure) {
+TEST_F(MysqlRoles, OBX_104_OBX_105_AWriterEnqueuesByInsertAndByProcedure) {
     NativeSession writer(url("writer"));
     writer.run("INSERT INTO outbox_live (topic, payload) VALUES ('t', 'a')");
     writer.run("CALL outbox_enqueue('t', 'b', NULL, NULL, NULL, NULL, NULL, NULL)");
@@ -63,6 +47,28 @@ TEST_F(MysqlRoles, AWriterEnqueuesByInsertAndByProcedure) {
     const std::vector<Message> claimed = Outbox(*store).claim_due(10);
     EXPECT_THAT(claimed, SizeIs(4));
     for (const Settled settled : Outbox(*store).ack(claimed)) EXPECT_EQ(settled, Settled::done);
+}
+
+TEST_F(MysqlRoles, OBX_095_OBX_104_OBX_105_IBX_126_AWorkerDoesItsWorkByProceduresAlone) {
+    NativeSession worker(url("worker"));
+    const std::string rest = "NULL, NULL, NULL, NULL, NULL";
+    for (const std::string id : {"a", "b", "c"}) {
+        worker.run("CALL outbox_enqueue('t', 'p', NULL, " + rest + ")");
+        worker.run("CALL inbox_enqueue('t', 's', '" + id + "', 'p', " + rest + ")");
+    }
+    for (const std::string queue : {"outbox", "inbox"}) {
+        const std::string call = "CALL " + queue;
+        const SqlRows claimed =
+            worker.run(call + "_claim('00000000-0000-4000-8000-00000000000a', 30, 10)");
+        ASSERT_THAT(claimed, SizeIs(3)) << queue;
+        const auto held = [&](std::size_t i) {
+            return "(" + claimed[i][1].value() + ", '[\"" + claimed[i][0].value() + "\"]'";
+        };
+        EXPECT_EQ(worker.value(call + "_ack" + held(0) + ")"), "1") << queue;
+        EXPECT_EQ(worker.value(call + "_abandon" + held(1) + ", 'no', 60, 0)"), "1") << queue;
+        EXPECT_EQ(worker.value(call + "_fail" + held(2) + ", 'no', 0)"), "1") << queue;
+        EXPECT_EQ(worker.value(call + "_reap()"), "0") << queue;
+    }
 }
 
 TEST_F(MysqlRoles, AWriterMayDoNothingElse) {
@@ -84,6 +90,37 @@ TEST_F(MysqlRoles, AWorkerMayNotChangeTheSchema) {
          {"DROP TABLE outbox_live", "ALTER TABLE outbox_live DROP COLUMN nonce",
           "CREATE TABLE mine (id INT)", "DROP PROCEDURE outbox_reap"})
         EXPECT_THAT(refusal("worker", statement), HasSubstr("denied")) << statement;
+}
+
+TEST_F(MysqlRoles, AWorkerOnlyAddsToTheAuditLog) {
+    const auto store = mysql::open_store(url("worker"));
+    controls_of(*store)->record_audit(
+        {.who = "ann", .what = "discard", .target = "t", .count = 3, .outcome = "done"});
+    for (const std::string statement : {"UPDATE outbox_audit SET who = 'bob'",
+                                        "DELETE FROM outbox_audit", "TRUNCATE outbox_audit"})
+        EXPECT_THAT(refusal("worker", statement), HasSubstr("denied")) << statement;
+    EXPECT_THAT(controls_of(*store)->audit_log(0, 10), SizeIs(1));
+}
+
+// The guide names them one by one.
+TEST_F(MysqlRoles, AWorkerMayChangeAllOtherTables) {
+    const SqlRows tables = database.sql(
+        "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND "
+        "TABLE_TYPE = 'BASE TABLE' AND TABLE_NAME NOT IN ('outbox_audit', 'postroom_migration', "
+        "'postroom_object')");
+    EXPECT_THAT(tables, testing::Not(testing::IsEmpty()));
+    for (const auto& row : tables) {
+        const std::string& name = row.at(0).value();
+        const std::string column = NativeSession(database.url())
+                                       .value(
+                                           "SELECT COLUMN_NAME FROM information_schema.COLUMNS "
+                                           "WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = '" +
+                                           name + "' LIMIT 1");
+        EXPECT_EQ(refusal("worker", "DELETE FROM " + name + " WHERE 1 = 0"), "");
+        EXPECT_EQ(refusal("worker",
+                          "UPDATE " + name + " SET " + column + " = " + column + " WHERE 1 = 0"),
+                  "");
+    }
 }
 
 TEST_F(MysqlRoles, AViewerSeesLabelsAndNoPayload) {

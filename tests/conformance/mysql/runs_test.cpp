@@ -81,7 +81,7 @@ TEST_F(MariadbRuns, AreAcknowledgedWithGapsBetweenThem) {
 }
 
 TEST_F(MariadbRuns, AreReceivedAndAcknowledgedAtOnceInTheInbox) {
-    for (const char* const by_row : {"inbox_acknowledge", "inbox_take_in_message"})
+    for (const char* const by_row : {"inbox_acknowledge", "inbox_take_in_one"})
         database.sql(std::string("DROP PROCEDURE ") + by_row);
     for (const ReceiveResult& result : store->receive(nullptr, received({"d", "b", "a", "c", "e"})))
         EXPECT_EQ(result.previous, std::nullopt);

@@ -6,6 +6,7 @@
 
 #include <stdexcept>
 
+#include "conformance/audit_law.hpp"
 #include "conformance/borrowed_transaction.hpp"
 #include "conformance/dispatcher_law.hpp"
 #include "conformance/postgres/function_store.hpp"
@@ -53,6 +54,7 @@ public:
     Store& store() override { return *store_; }
     std::unique_ptr<Store> reopen() override { return reopen_with(options_); }
     SqlRows sql(const std::string& text) override { return database_.psql(text); }
+    std::string url() const override { return database_.url(); }
     std::unique_ptr<Store> reopen_with(const OpenOptions& options) override {
         return postgres::open_store(database_.url(), options);
     }
@@ -80,6 +82,12 @@ public:
     }
     std::string number_from(std::uint64_t seq) const override {
         return "SELECT setval('infra.outbox_number', " + std::to_string(seq) + ", false)";
+    }
+    std::string row_dropper(const std::string& table_name) const override {
+        return "CREATE OR REPLACE FUNCTION drop_some() RETURNS trigger LANGUAGE plpgsql AS "
+               "'BEGIN IF NEW.topic = ''dropped'' THEN RETURN NULL; END IF; RETURN NEW; END'; "
+               "CREATE TRIGGER drop_some BEFORE INSERT ON " +
+               table_name + " FOR EACH ROW EXECUTE FUNCTION drop_some()";
     }
     void gather_statistics() override { sql("VACUUM ANALYZE"); }
     std::vector<std::string> objects() override {
@@ -140,7 +148,7 @@ private:
 class FunctionSandbox final : public PostgresSandbox {
 public:
     explicit FunctionSandbox(const OpenOptions& options)
-        : PostgresSandbox(options), store_(PostgresSandbox::store(), database().url()) {}
+        : PostgresSandbox(options), store_(PostgresSandbox::store()) {}
 
     Store& store() override { return store_; }
 
@@ -160,6 +168,8 @@ POSTROOM_DISPATCHER_LAWS(backend<PostgresSandbox>("Postgres"));
 POSTROOM_LAW(DoorbellPerQueueLaw, both_queues_of(backend<PostgresSandbox>("Postgres")));
 POSTROOM_SQL_LAWS(backend<PostgresSandbox>("Postgres"));
 POSTROOM_LAW(PlainKeyLaw, outbox_of(backend<PostgresSandbox>("Postgres")));
+POSTROOM_LAW(DroppedRowsLaw, outbox_of(backend<PostgresSandbox>("Postgres")));
+POSTROOM_LAW(AuditLaw, outbox_of(backend<PostgresSandbox>("Postgres")));
 POSTROOM_LAW(UpkeepLaw, both_queues_of(backend<PostgresSandbox>("Postgres")));
 POSTROOM_LAW(RowLockLaw, outbox_of(backend<PostgresSandbox>("Postgres")));
 

@@ -9,6 +9,7 @@
 #include "postroom/backend/postgres.hpp"
 #include "postroom/error.hpp"
 #include "postroom/outbox.hpp"
+#include "support/error_of.hpp"
 #include "support/postgres_server.hpp"
 
 namespace postroom::test {
@@ -43,6 +44,16 @@ TEST_F(PostgresDroppedRows, AreReportedAndNobodyGetsTheIdOfAnother) {
     }
     EXPECT_THROW(outbox.enqueue({.topic = "dropped", .payload = "a"}), Error);
     EXPECT_NO_THROW(outbox.enqueue({.topic = "kept", .payload = "b"}));
+}
+
+// The function for any language has an id to return, so it fails.
+TEST_F(PostgresDroppedRows, AreAnErrorOfTheFunction) {
+    const std::string call = "SELECT infra.outbox_enqueue('dropped', 'a'::text";
+    for (const std::string more : {"", ", idempotency_key => 'k'"})
+        EXPECT_THAT(error_of([&] {
+                        store->begin()->execute({.sql = call + more + ")", .params = {}});
+                    }).what(),
+                    testing::HasSubstr("the database dropped the message"));
 }
 
 // Goal: threads that share a statement do not share the fate of the one whose row is dropped.

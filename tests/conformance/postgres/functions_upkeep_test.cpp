@@ -195,6 +195,37 @@ TEST_F(UpkeepFunctions, IBX_098_DoneMessagesArePurged) {
     EXPECT_EQ(value("infra.inbox_already_processed('a', 's')"), "f");
 }
 
+TEST_F(UpkeepFunctions, S000_8_6_AnExpiredMessageIsDeadAndNeverHandedOut) {
+    const std::string id = receive("a", "s", ", expires_at => timestamptz '2001-01-01'");
+    receive("b");
+    const SqlRows claimed = claim();
+    ASSERT_EQ(claimed.size(), 1U);
+    EXPECT_EQ(claimed[0][2], "b");
+    EXPECT_EQ(get(id).state, State::dead);
+    EXPECT_EQ(get(id).dead_reason, DeadReason::expired);
+}
+
+// Goal: a nudge is heard. A dispatcher would not show it: it polls often while it is young, and
+// finds the message by itself.
+// Method: listen without one, until all is quiet; a nudge that meets a busy server is repeated.
+TEST_F(UpkeepFunctions, ANudgeRingsTheBellOfItsQueue) {
+    const std::vector<std::pair<Queue, std::string>> queues{{Queue::outbox, "infra.outbox_nudge()"},
+                                                            {Queue::inbox, "infra.inbox_nudge()"}};
+    for (const auto& [queue, nudge] : queues) {
+        const std::unique_ptr<Doorbell> bell = store->doorbell(queue);
+        bell->listen({});
+        while (bell->wait(300ms, {})) {
+        }
+        EXPECT_TRUE(wait_until(
+            [&] {
+                session.run("SELECT " + nudge);
+                return bell->wait(2s, {});
+            },
+            30s))
+            << nudge;
+    }
+}
+
 // Goal: whoever writes with SQL alone need not wait for a poll.
 // Method: a dispatcher that would poll in an hour; it is nudged after the commit.
 TEST_F(UpkeepFunctions, ANudgeWakesADispatcherThatListens) {

@@ -34,7 +34,7 @@ protected:
     const PostgresDatabase database{PostgresServer(), granted_database(PostgresServer(), {})};
 };
 
-TEST_F(PostgresRoles, AWriterEnqueuesByInsertAndByFunction) {
+TEST_F(PostgresRoles, OBX_104_OBX_105_AWriterEnqueuesByInsertAndByFunction) {
     const std::string writer = url("postroom_writer");
     psql(writer, "INSERT INTO infra.outbox_live (topic, payload) VALUES ('t', 'a')");
     psql(writer,
@@ -100,6 +100,29 @@ TEST_F(PostgresRoles, AWriterMayDoNothingElse) {
           "SELECT infra.outbox_reap()",
           "DROP TABLE infra.outbox_live"})
         EXPECT_EQ(refusal("postroom_writer", statement), no_right) << statement;
+}
+
+TEST_F(PostgresRoles, OBX_095_OBX_104_OBX_105_IBX_126_AWorkerDoesItsWorkByFunctionsAlone) {
+    Session worker(url("postroom_worker"));
+    for (const std::string id : {"a", "b", "c"}) {
+        worker.run("SELECT infra.outbox_enqueue('t', 'p'::text)");
+        worker.run("SELECT infra.inbox_enqueue('t', 's', '" + id + "', 'p'::text)");
+    }
+    for (const std::string queue : {"infra.outbox", "infra.inbox"}) {
+        const SqlRows claimed =
+            worker.run("SELECT lease_id, id FROM " + queue +
+                       "_claim('00000000-0000-4000-8000-00000000000a', 30, 10)");
+        ASSERT_THAT(claimed, SizeIs(3)) << queue;
+        const auto held = [&](std::size_t i) {
+            return "(" + claimed[i][0].value() + "::bigint, ARRAY['" + claimed[i][1].value() +
+                   "']::uuid[]";
+        };
+        const std::string call = "SELECT " + queue;
+        EXPECT_EQ(worker.value(call + "_ack" + held(0) + ")"), "1");
+        EXPECT_EQ(worker.value(call + "_abandon" + held(1) + ", 'no')"), "1");
+        EXPECT_EQ(worker.value(call + "_fail" + held(2) + ", 'no')"), "1");
+        EXPECT_EQ(worker.value(call + "_reap()"), "0");
+    }
 }
 
 TEST_F(PostgresRoles, AWorkerMayNotChangeTheSchema) {

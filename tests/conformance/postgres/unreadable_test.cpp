@@ -61,7 +61,7 @@ TEST(PostgresUnreadable, OneMessageThatCannotBeSentTakesNothingWithIt) {
     EXPECT_EQ(psql(database.url(), "SELECT count(*) FROM infra.outbox_lease"), (SqlRows{{"2"}}));
 }
 
-TEST(PostgresUnreadable, HeadersThatOnlyJsonTakesAreReadAsOneHeader) {
+TEST(PostgresUnreadable, S001_16_2_HeadersThatOnlyJsonTakesAreDeadForTheFunctions) {
     const PostgresDatabase database;
     postgres::open_schema(database.url())->deploy();
     database.psql(
@@ -73,9 +73,10 @@ TEST(PostgresUnreadable, HeadersThatOnlyJsonTakesAreReadAsOneHeader) {
         "10)");
     EXPECT_EQ(worker.run("SELECT convert_from(payload, 'UTF8'), headers FROM infra.outbox_read(" +
                          lease + ") ORDER BY 1"),
-              (SqlRows{{"a", R"({"a": "1"})"},
-                       {"b", R"({"postroom-unreadable-headers": "{\"a\":\"\\u0000\"}"})"},
-                       {"c", std::nullopt}}));
+              (SqlRows{{"a", R"({"a": "1"})"}, {"c", std::nullopt}}));
+    EXPECT_EQ(database.psql("SELECT convert_from(payload, 'UTF8'), dead_reason, last_error, "
+                            "lost_count FROM infra.outbox_waiting WHERE state = 3"),
+              (SqlRows{{"b", "unreadable", "headers: cannot be read as jsonb", "0"}}));
 }
 
 TEST(PostgresUnreadable, OBX_096_TheFunctionReadLeavesWhatGoesBeyondForTheNextClaim) {

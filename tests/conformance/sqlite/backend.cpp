@@ -5,6 +5,7 @@
 
 #include <stdexcept>
 
+#include "conformance/audit_law.hpp"
 #include "conformance/borrowed_transaction.hpp"
 #include "conformance/dispatcher_law.hpp"
 #include "support/temp_dir.hpp"
@@ -69,6 +70,7 @@ public:
     Store& store() override { return *store_; }
     std::unique_ptr<Store> reopen() override { return sqlite::open_store(path_, options_); }
     SqlRows sql(const std::string& text) override { return Database(path_).run(text); }
+    std::string url() const override { return "sqlite:" + path_; }
     std::unique_ptr<Store> reopen_with(const OpenOptions& options) override {
         return sqlite::open_store(path_, options);
     }
@@ -98,6 +100,10 @@ public:
                "INSERT INTO sqlite_sequence (name, seq) VALUES ('outbox_live', " +
                std::to_string(seq - 1) + ")";
     }
+    std::string row_dropper(const std::string& table_name) const override {
+        return "CREATE TRIGGER \"drop of " + table_name.substr(1) + " BEFORE INSERT ON " +
+               table_name + " WHEN NEW.topic = 'dropped' BEGIN SELECT RAISE(IGNORE); END";
+    }
     std::vector<std::string> objects() override {
         std::vector<std::string> names;
         for (const auto& row : sql("SELECT name FROM sqlite_schema WHERE name NOT LIKE 'sqlite%'"))
@@ -122,6 +128,8 @@ POSTROOM_STORE_LAWS(backend());
 POSTROOM_DISPATCHER_LAWS(backend());
 POSTROOM_SQL_LAWS(backend());
 POSTROOM_LAW(PlainKeyLaw, outbox_of(backend()));
+POSTROOM_LAW(DroppedRowsLaw, outbox_of(backend()));
+POSTROOM_LAW(AuditLaw, outbox_of(backend()));
 POSTROOM_LAW(UpkeepLaw, both_queues_of(backend()));
 
 }  // namespace

@@ -45,6 +45,7 @@ public:
         if (deployed_) deployed_->spoil();
         return SqlServerSession(url()).run(text);
     }
+    std::string url() const override { return deployed_ ? (*deployed_)->url() : own_->url(); }
     std::unique_ptr<Store> reopen_with(const OpenOptions& options) override {
         return sqlserver::open_store(url(), options);
     }
@@ -109,8 +110,6 @@ public:
     }
 
 private:
-    const std::string& url() const { return deployed_ ? (*deployed_)->url() : own_->url(); }
-
     std::optional<SqlServerDeployed> deployed_;  // one of the two
     std::optional<SqlServerDatabase> own_;
     OpenOptions options_;

@@ -156,6 +156,17 @@ TEST_P(SqlServerProcedures, SettleByOwnerAcrossLeases) {
         "0");
     EXPECT_EQ(session.value(std::string("EXEC infra.outbox_ack_by_owner ") + owner + ", " + both),
               "2");
+    const std::string third = enqueue();
+    const std::string fourth = enqueue();
+    claim();
+    EXPECT_EQ(session.value(std::string("EXEC infra.outbox_abandon_by_owner ") + owner + ", " +
+                            ids(third) + ", N'refused', 3600"),
+              "1");
+    EXPECT_EQ(session.value(std::string("EXEC infra.outbox_fail_by_owner ") + owner + ", " +
+                            ids(fourth) + ", N'for good'"),
+              "1");
+    EXPECT_EQ(store->counts(Queue::outbox).ready, 1U);
+    EXPECT_EQ(store->counts(Queue::outbox).dead, 1U);
 }
 
 TEST_P(SqlServerProcedures, AKeyThatIsTakenBringsTheFirstIdBack) {
@@ -256,6 +267,50 @@ TEST_P(SqlServerProcedures, TheInboxReceivesOnce) {
     EXPECT_EQ(session.value("EXEC infra.inbox_mark_dead N'nobody', N'Stripe', N'e'"), "0");
     EXPECT_EQ(session.value("EXEC infra.inbox_already_processed N'EVT_1', N'Stripe'"), "0");
     EXPECT_EQ(session.value("EXEC infra.inbox_mark_processed N'EVT_1', N'Stripe'"), "1");
+}
+
+TEST_P(SqlServerProcedures, ReceivedMessagesHavePriorityAttemptsAndAnEnd) {
+    const std::string put = "EXEC infra.inbox_enqueue N't', N's', N'a', 0x70";
+    session.run(put + ", @priority = 5, @max_attempts = 2, @expires_at = '2999-01-01'");
+    const Message stored = store->find(Queue::inbox, {}).at(0);
+    EXPECT_EQ(stored.priority, 5);
+    EXPECT_EQ(stored.max_attempts, 2U);
+    EXPECT_TRUE(stored.expires_at.has_value());
+    EXPECT_THAT(refusal(put + ", @max_attempts = 0"), HasSubstr("max_attempts: 0, at least 1"));
+}
+
+TEST_P(SqlServerProcedures, ADeadInboxMessageIsRevivedByAnArrivalOrRedriven) {
+    const std::string put = "EXEC infra.inbox_enqueue N't', N's', N'a', 0x70";
+    const std::string fail = std::string("EXEC infra.inbox_fail_messages ") + owner +
+                             ", N'[\"a\"]', N'no such customer'";
+    const std::string id = session.value(put);
+    const auto state = [&] { return store->find(Queue::inbox, {}).at(0).state; };
+    claim("inbox");
+    EXPECT_EQ(session.value(fail), "1");
+    session.run(put);
+    EXPECT_EQ(state(), State::dead);
+    session.run(put + ", @revive = 1");
+    EXPECT_EQ(state(), State::ready);
+    claim("inbox");
+    EXPECT_EQ(session.value(fail), "1");
+    EXPECT_EQ(session.value("EXEC infra.inbox_redrive " + ids(id)), "1");
+    EXPECT_EQ(state(), State::ready);
+}
+
+TEST_P(SqlServerProcedures, InboxLeasesAreProlongedAndGivenBackAndDoneMessagesPurged) {
+    const std::string id = session.value("EXEC infra.inbox_enqueue N't', N's', N'a', 0x70");
+    const std::string held = claim("inbox").at(0).at(1).value() + ", " + ids(id);
+    EXPECT_THAT(session.run("EXEC infra.inbox_extend " + held + ", 3600"), SizeIs(1));
+    EXPECT_EQ(session.value("EXEC infra.inbox_hand_back " + held), "1");
+    EXPECT_EQ(session.value("EXEC infra.inbox_hand_back " + held), "0");
+    ASSERT_THAT(claim("inbox"), SizeIs(1));
+    const std::string mine = std::string(" ") + owner + ", N'[\"a\"]'";
+    EXPECT_EQ(session.value("EXEC infra.inbox_abandon_messages" + mine + ", N'no', 0.001"), "1");
+    session.run("WAITFOR DELAY '00:00:00.050'");
+    ASSERT_THAT(claim("inbox"), SizeIs(1));
+    EXPECT_EQ(session.value("EXEC infra.inbox_ack_messages" + mine), "1");
+    EXPECT_EQ(session.value("EXEC infra.inbox_purge 3600"), "0");
+    EXPECT_EQ(session.value("EXEC infra.inbox_purge 0"), "1");
 }
 
 TEST_P(SqlServerProcedures, AnIdFromTwoSourcesIsSettledByLease) {

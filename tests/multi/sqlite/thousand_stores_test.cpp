@@ -1,8 +1,8 @@
 // A thousand files under one dispatcher: threads, connections, the cost of doing nothing, and how
 // soon a message is noticed. Prints what it measured beside what is wanted.
 //
-// At a tenth of the load there are 200 stores. The limits on time are generous, because other tests
-// run beside this one; the figures are there to be read.
+// At a tenth of the load there are 200 stores. The limits on the time that messages take are
+// generous, because other tests run beside this one; the figures are there to be read.
 #include <dirent.h>
 #include <sys/resource.h>
 
@@ -28,9 +28,11 @@ constexpr std::size_t connections_max = 64;
 // Of the processor time of this process alone, whatever else the machine does meanwhile.
 constexpr double idle_share_goal = 0.01;
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-constexpr double idle_share_limit = 0.05;
+// Other tests run beside a tenth of the load, and a step takes more processor time where they have
+// emptied the caches since the last. How much more was not measured: this leaves room.
+constexpr double idle_share_beside_others = 0.03;
 #else
-constexpr double idle_share_limit = 0.25;  // every step takes many times as long
+constexpr double idle_share_beside_others = 0.25;  // every step takes many times as long
 #endif
 constexpr std::chrono::milliseconds own_goal{200};
 constexpr std::chrono::milliseconds own_limit{20'000};
@@ -79,7 +81,9 @@ double share_of_a_core(std::chrono::seconds window) {
 
 class ThousandStores : public Tenants {
 protected:
-    ThousandStores() : count(scaled(1'000, 200)) {}
+    ThousandStores()
+        : count(scaled(1'000, 200)),
+          idle_share_limit(load_scale() >= 1 ? idle_share_goal : idle_share_beside_others) {}
 
     std::string id(std::size_t number) const { return fmt::format("tenant-{}", number); }
     std::string path(std::size_t number) const {
@@ -113,6 +117,7 @@ protected:
     }
 
     const std::size_t count;
+    const double idle_share_limit;
     const std::shared_ptr<ConnectionBudget> budget =
         std::make_shared<ConnectionBudget>(connections_max);
 };
