@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <mutex>
 #include <stdexcept>
+#include <system_error>
 
 #include <fmt/format.h>
 #include <sys/socket.h>
 
 #include "base/assert.hpp"
+#include "base/descriptors.hpp"
 #include "base/printable.hpp"
 #include "sinks/http/secrets.hpp"
 
@@ -42,6 +44,13 @@ void set(CURL* easy, CURLoption option, Value value) {
     if (code != CURLE_OK) throw std::runtime_error(curl_easy_strerror(code));
 }
 
+// What the system says of a connection that could not be made; empty: nothing.
+std::string system_words(CURL* easy) {
+    long error = 0;
+    curl_easy_getinfo(easy, CURLINFO_OS_ERRNO, &error);
+    return error == 0 ? "" : std::system_category().message(static_cast<int>(error));
+}
+
 }  // namespace
 
 struct Lane::Transfer {
@@ -61,7 +70,7 @@ struct Lane::Transfer {
             transfer.refused = peer;
             return CURL_SOCKET_BAD;
         }
-        return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+        return base::private_socket(address->family, address->socktype, address->protocol);
     }
 
     // The answer's body is read, so that the connection can be used again; its beginning is kept.
@@ -304,6 +313,10 @@ Reply Lane::fault_of(const Transfer& transfer, CURLcode code) const {
     } else if (code == CURLE_COULDNT_CONNECT && transfer.refused) {
         reply.why = fmt::format("{} is not a public address; see allow_networks",
                                 to_string(*transfer.refused));
+    } else if (code == CURLE_COULDNT_CONNECT) {
+        const std::string words = system_words(transfer.easy.get());
+        const char* const way = context_.options.proxy.empty() ? "" : "connecting to the proxy: ";
+        if (!words.empty()) reply.why = way + words;
     } else if (code == CURLE_OPERATION_TIMEDOUT && connected > 0) {
         reply.fault = Reply::Fault::no_reply;
         reply.why = "no answer in time";

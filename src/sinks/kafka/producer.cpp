@@ -153,6 +153,8 @@ Producer::Producer(const KafkaOptions& options, Suspects& suspects)
         set(conf, "sasl.password", options.password);
     }
     rd_kafka_conf_set_dr_msg_cb(conf.get(), &Producer::report);
+    rd_kafka_conf_set_opaque(conf.get(), this);
+    rd_kafka_conf_set_error_cb(conf.get(), &Producer::note_error);
     rd_kafka_conf_set_log_cb(conf.get(), nullptr);  // verdicts tell what is wrong
     // Without brokers yet, so that it connects to nobody.
     (void)handle_of(Conf(rd_kafka_conf_dup(conf.get()), &rd_kafka_conf_destroy), Intercepted::no);
@@ -171,8 +173,8 @@ void Producer::probe() {
     const rd_kafka_resp_err_t error =
         rd_kafka_metadata(handle_.get(), 0, nullptr, &found, probe_timeout_ms);
     if (found != nullptr) rd_kafka_metadata_destroy(found);
-    if (error != RD_KAFKA_RESP_ERR_NO_ERROR)
-        throw DestinationDown(fmt::format("{}: {}", options_.origin(), rd_kafka_err2str(error)));
+    rd_kafka_poll(handle_.get(), 0);  // brings the reason
+    if (error != RD_KAFKA_RESP_ERR_NO_ERROR) throw DestinationDown(why(error));
 }
 
 bool Producer::is_broken() const {
@@ -265,8 +267,9 @@ std::vector<Verdict> Producer::send_together(Wave wave, const std::stop_token& s
 // choked on: the next time they go alone.
 void Producer::judge_unanswered(Wave wave, std::vector<Slot>& slots, Suspects::Time begun) {
     for (std::size_t i = 0; i < wave.size(); ++i) {
-        if (slots[i].verdict->outcome == Outcome::ack)
-            suspects_.answered(wave[i]->message_id.str(), begun);
+        if (slots[i].verdict->outcome != Outcome::ack) continue;
+        suspects_.answered(wave[i]->message_id.str(), begun);
+        last_error_.clear();
     }
     if (!last_was_cut_off_) return;
     const Suspects::Time now = std::chrono::steady_clock::now();
@@ -332,8 +335,25 @@ rd_kafka_resp_err_t Producer::note_response(rd_kafka_t* /*handle*/, int /*socket
     return RD_KAFKA_RESP_ERR_NO_ERROR;
 }
 
+// Called by the thread that polls. That all brokers are down says less than why the last one is.
+void Producer::note_error(rd_kafka_t* /*handle*/, int error, const char* reason, void* self) {
+    if (error == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN || reason == nullptr) return;
+    const std::string_view words = reason;
+    // How long it took differs each time, and would make another error of it.
+    static_cast<Producer*>(self)->last_error_ = words.substr(0, words.find(" (after "));
+}
+
+// The library's own words for a broker that cannot be reached do not tell why.
+std::string Producer::why(rd_kafka_resp_err_t error) const {
+    const bool vague =
+        error == RD_KAFKA_RESP_ERR__TRANSPORT || error == RD_KAFKA_RESP_ERR__TIMED_OUT ||
+        error == RD_KAFKA_RESP_ERR__MSG_TIMED_OUT || error == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN;
+    return fmt::format("{}: {}{}", options_.origin(), rd_kafka_err2str(error),
+                       vague && !last_error_.empty() ? fmt::format(" ({})", last_error_) : "");
+}
+
 Verdict Producer::verdict_of(rd_kafka_resp_err_t error, const std::string& topic) const {
-    const std::string why = fmt::format("{}: {}", options_.origin(), rd_kafka_err2str(error));
+    const std::string why = this->why(error);
     switch (error) {
         case RD_KAFKA_RESP_ERR_NO_ERROR:
             return Verdict::done();

@@ -60,10 +60,15 @@ private:
                                              rd_kafka_resp_err_t error, void* self);
     bool produce(const Message& message, Slot& slot);
     void produce_all(Wave wave, std::vector<Slot>& slots, const std::stop_token& stop);
+    static void note_error(rd_kafka_t* handle, int error, const char* reason, void* self);
+    std::string why(rd_kafka_resp_err_t error) const;
     Verdict verdict_of(rd_kafka_resp_err_t error, const std::string& topic) const;
 
     const KafkaOptions& options_;
     Suspects& suspects_;
+    // Why a broker could not be reached, in the words of the system or the broker; empty since a
+    // message was acknowledged.
+    std::string last_error_;
     // Whether the last produce request that ended did so with its connection, closed by the other
     // side. Written by the library's threads.
     std::atomic<bool> last_was_cut_off_{false};

@@ -9,6 +9,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/descriptors.hpp"
+
 namespace postroom::sink_rabbitmq {
 
 namespace {
@@ -17,9 +19,10 @@ constexpr int patience_ms = 1000;
 
 // The error of connecting to one address; 0 when it can be connected to.
 int error_of(const addrinfo& address) {
-    const int descriptor = ::socket(
-        address.ai_family, address.ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, address.ai_protocol);
+    const int descriptor =
+        base::private_socket(address.ai_family, address.ai_socktype, address.ai_protocol);
     if (descriptor < 0) return errno;
+    base::do_not_block(descriptor);
     int error = ::connect(descriptor, address.ai_addr, address.ai_addrlen) == 0 ? 0 : errno;
     if (error == EINPROGRESS) {
         pollfd ready{.fd = descriptor, .events = POLLOUT, .revents = 0};

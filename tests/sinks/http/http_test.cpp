@@ -77,7 +77,7 @@ TEST(HttpSink, AProbeConnectsAndSendsNothing) {
         sink_to(url)->probe();
         ADD_FAILURE() << "nobody is there";
     } catch (const DestinationDown& down) {
-        EXPECT_THAT(down.what(), HasSubstr("connect"));
+        EXPECT_THAT(down.what(), HasSubstr("Connection refused"));
     }
 }
 
@@ -460,6 +460,7 @@ TEST(HttpSink, ADestinationThatIsAwayCostsNoAttempt) {
     const Verdict refused = send_one(*sink_to(url), message_with("m1"));
     EXPECT_EQ(refused.outcome, Outcome::release);
     EXPECT_TRUE(refused.destination_down);
+    EXPECT_THAT(refused.error, testing::EndsWith(": Connection refused"));
     const Verdict unknown = send_one(*sink_to("https://no-such-host.invalid/"), message_with("m1"));
     EXPECT_TRUE(unknown.destination_down);
 }

@@ -77,7 +77,13 @@ TEST(KafkaSink, AMessageArrivesAsACloudEventWithItsKey) {
 TEST(KafkaSink, AProbeFindsTheBrokers) {
     MockCluster cluster;
     EXPECT_TRUE(make(settings_for(cluster))->probe());
-    EXPECT_THROW(make({{"brokers", "127.0.0.1:1"}, {"tls", "false"}})->probe(), DestinationDown);
+    const auto away =
+        make({{"brokers", "127.0.0.1:1"}, {"tls", "false"}, {"delivery_timeout", "2s"}});
+    EXPECT_THROW(away->probe(), DestinationDown);
+    const Verdict verdict = send_one(*away, message_with("a"));
+    EXPECT_TRUE(verdict.destination_down);
+    EXPECT_THAT(verdict.error, testing::AllOf(testing::HasSubstr("Connection refused"),
+                                              testing::Not(testing::HasSubstr("after"))));
 }
 
 TEST(KafkaSink, AKeyKeepsToItsPartition) {
