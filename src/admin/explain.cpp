@@ -58,13 +58,8 @@ Reason why_it_waits(const Message& message, Instant now, const IsRouted& routed)
 void ask_workers(Store& store, Explanation& out) {
     const std::vector<WorkerReport> workers = workers_of(store, out.message.queue);
     out.nobody_at_work = controls_of(store) != nullptr && workers.empty();
-    for (CircuitReport& circuit : destinations_down(workers)) {
-        const auto& topics = circuit.topics;
-        if (std::find(topics.begin(), topics.end(), out.message.topic) == topics.end()) continue;
-        out.reason = Reason::destination_down;
-        out.circuit = std::move(circuit);
-        return;
-    }
+    out.circuit = circuit_for(out.message, destinations_down(workers), out.now);
+    if (out.circuit) out.reason = Reason::destination_down;
 }
 
 void explain_ready(Store& store, Explanation& out, const IsRouted& routed) {

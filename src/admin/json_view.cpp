@@ -63,6 +63,19 @@ void add_payload(JsonObject& out, const Message& message) {
     out.add_json(member.substr(1, colon - 1), member.substr(colon + 2));
 }
 
+// What is the same of a circuit wherever it is named.
+JsonObject circuit_object(const CircuitReport& circuit) {
+    return JsonObject()
+        .add("destination", circuit.destination)
+        .add_text("error", circuit.error)
+        .add("since", circuit.since)
+        .add("next_probe", circuit.next_probe);
+}
+
+void add_waits_for(JsonObject& out, const std::optional<CircuitReport>& circuit) {
+    if (circuit) out.add_json("waits_for", circuit_object(*circuit).text());
+}
+
 JsonObject message_object(const Message& message, bool paused, Payload payload) {
     JsonObject out;
     add_identity(out, message);
@@ -85,18 +98,7 @@ std::string attempts_view(const std::vector<FailedAttempt>& attempts) {
 std::string circuits_view(const std::vector<CircuitReport>& circuits) {
     JsonArray out;
     for (const CircuitReport& circuit : circuits)
-        out.add_json(JsonObject()
-                         .add("destination", circuit.destination)
-                         .add_text("error", circuit.error)
-                         .add("since", circuit.since)
-                         .add("next_probe", circuit.next_probe)
-                         .text());
-    return out.text();
-}
-
-std::string texts_view(const std::vector<std::string>& texts) {
-    JsonArray out;
-    for (const std::string& text : texts) out.add(text);
+        out.add_json(circuit_object(circuit).add_json("topics", texts_view(circuit.topics)).text());
     return out.text();
 }
 
@@ -111,6 +113,12 @@ std::string paused_view(const std::vector<PausedTopic>& paused) {
 }
 
 }  // namespace
+
+std::string texts_view(const std::vector<std::string>& texts) {
+    JsonArray out;
+    for (const std::string& text : texts) out.add(text);
+    return out.text();
+}
 
 std::string json_of(const Message& message, Payload payload) {
     return message_object(message, false, payload).text();
@@ -130,12 +138,15 @@ std::string json_of(const FailedAttempt& attempt) {
 
 std::string json_of(const MessageDetail& detail, Payload payload) {
     JsonObject out = message_object(detail.message, false, payload);
+    add_waits_for(out, detail.waits_for);
     if (!detail.attempts.empty()) out.add_json("attempts", attempts_view(detail.attempts));
     return out.text();
 }
 
 std::string json_of(const ListedMessage& listed) {
-    return message_object(listed.message, listed.paused, Payload::hidden).text();
+    JsonObject out = message_object(listed.message, listed.paused, Payload::hidden);
+    add_waits_for(out, listed.waits_for);
+    return out.text();
 }
 
 std::string json_of(const MessagePage& page) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "admin/bulk.hpp"
 #include "admin/explain.hpp"
@@ -32,6 +33,7 @@ std::string json_of(const RestoreReport& report);
 std::string json_of(const RestoreResult& result);
 std::string json_of(const RestoreHold& hold);
 std::string json_of(Change change, const BulkResult& result, bool dry_run);
+std::string texts_view(const std::vector<std::string>& texts);
 // `about`: the name of the store, or what else was looked at.
 std::string json_of(const std::string& about, const Finding& finding);
 

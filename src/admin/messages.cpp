@@ -90,6 +90,17 @@ void narrow_to_time(Store& store, Queue queue, Query& query) {
     query.before_seq = numbers.before;
 }
 
+// Asks who is at work once, and only when there is a message that may wait for its destination.
+void mark_waiting(Store& store, Queue queue, MessagePage& page) {
+    const auto may_wait = [](const ListedMessage& listed) {
+        return listed.message.state == State::ready && !listed.paused;
+    };
+    if (std::ranges::none_of(page.messages, may_wait)) return;
+    const std::vector<CircuitReport> down = destinations_down(workers_of(store, queue));
+    for (ListedMessage& listed : page.messages)
+        if (may_wait(listed)) listed.waits_for = circuit_for(listed.message, down, page.now);
+}
+
 }  // namespace
 
 QueueStatus queue_status(Store& store, Queue queue) {
@@ -123,6 +134,7 @@ MessagePage page_of(Store& store, Queue queue, std::uint32_t limit, FoundPage fo
         page.messages.push_back({.message = std::move(message), .paused = held});
     }
     page.now = store.now();
+    mark_waiting(store, queue, page);
     return page;
 }
 
@@ -131,9 +143,14 @@ std::string short_id(const WorkItemId& id) {
 }
 
 MessageDetail detail_of(Store& store, Message message) {
-    MessageDetail out{.message = std::move(message)};
+    const Queue queue = message.queue;
+    MessagePage page = page_of(store, queue, 1, {.messages = {std::move(message)}});
+    ListedMessage& listed = page.messages.front();
+    MessageDetail out{.message = std::move(listed.message),
+                      .now = page.now,
+                      .waits_for = std::move(listed.waits_for)};
     if (StoreControls* const desk = controls_of(store))
-        out.attempts = desk->attempts(out.message.queue, out.message.id);
+        out.attempts = desk->attempts(queue, out.message.id);
     return out;
 }
 

@@ -27,7 +27,8 @@ QueueStatus queue_status(Store& store, Queue queue);
 
 struct ListedMessage {
     Message message{};
-    bool paused = false;  // it is ready, and its topic is paused
+    bool paused = false;                       // it is ready, and its topic is paused
+    std::optional<CircuitReport> waits_for{};  // it is ready, and its destination is down
 };
 
 struct MessagePage {
@@ -70,6 +71,8 @@ struct NameSearch {
 struct MessageDetail {
     Message message{};
     std::vector<FailedAttempt> attempts{};
+    Instant now{};                             // the database's clock
+    std::optional<CircuitReport> waits_for{};  // it is ready, and its destination is down
 };
 
 MessageDetail detail_of(Store& store, Message message);

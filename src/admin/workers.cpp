@@ -48,11 +48,26 @@ std::vector<CircuitReport> destinations_down(const std::vector<WorkerReport>& wo
     return out;
 }
 
+std::optional<CircuitReport> circuit_for(const Message& message,
+                                         const std::vector<CircuitReport>& down, Instant now) {
+    if (message.state != State::ready || (message.due_time && *message.due_time > now))
+        return std::nullopt;
+    const auto at = std::ranges::find_if(down, [&](const CircuitReport& circuit) {
+        return std::ranges::find(circuit.topics, message.topic) != circuit.topics.end();
+    });
+    return at == down.end() ? std::nullopt : std::optional(*at);
+}
+
+std::string_view without_destination(std::string_view error, std::string_view destination) {
+    if (destination.empty() || !error.starts_with(destination)) return error;
+    const std::string_view rest = error.substr(destination.size());
+    for (const std::string_view joint : {": ", " "})
+        if (rest.starts_with(joint)) return rest.substr(joint.size());
+    return error;
+}
+
 std::string sentence_of(const CircuitReport& circuit, Instant now) {
-    // Sinks begin their errors with where they come from.
-    std::string_view error = circuit.error;
-    if (error.starts_with(circuit.destination + ": "))
-        error.remove_prefix(circuit.destination.size() + 2);
+    const std::string_view error = without_destination(circuit.error, circuit.destination);
     const Duration since = std::max(Duration::zero(), Duration(now - circuit.since));
     const Duration left = circuit.next_probe - now;
     return fmt::format(

@@ -148,6 +148,12 @@ bool described(const Invocation& in, Change change) {
     return filtered;
 }
 
+// Behind their number. Who is retried has not been tried yet.
+std::string outcome_of(Change change, std::uint64_t count) {
+    if (change != Change::retry_now) return std::string(admin::participle_of(change));
+    return count == 1 ? "is due now" : "are due now";
+}
+
 }  // namespace
 
 Argument bulk_argument() {
@@ -184,7 +190,7 @@ ExitCode run_bulk(const Invocation& in, Change change, State state) {
                           counted(result.matched, "message")));
     } else {
         print(fmt::format("{} {}\n", counted(result.changed, "message"),
-                          admin::participle_of(change)));
+                          outcome_of(change, result.changed)));
     }
     return ExitCode::ok;
 }

@@ -17,8 +17,8 @@ void confirm(const Invocation& in, const std::function<std::string()>& ask) {
     if (in.has("yes") || in.dry_run()) return;
     if (::isatty(STDIN_FILENO) == 0 || ::isatty(STDERR_FILENO) == 0) {
         throw Failure(ExitCode::usage,
-                      fmt::format("{} cannot be undone, and there is no terminal to ask on; "
-                                  "--dry-run counts the messages, --yes does it unasked",
+                      fmt::format("{} asks first, and there is no terminal to ask on; --dry-run "
+                                  "says what it would do, --yes does it unasked",
                                   in.path()));
     }
     const std::string question = ask();
@@ -27,8 +27,7 @@ void confirm(const Invocation& in, const std::function<std::string()>& ask) {
     std::fputs(line.c_str(), stderr);
     std::string answer;
     std::getline(std::cin, answer);
-    if (answer != "y" && answer != "Y" && answer != "yes")
-        throw Failure(ExitCode::failed, "nothing was done");
+    if (answer != "y" && answer != "Y" && answer != "yes") throw EndedByUser("nothing was done");
 }
 
 }  // namespace postroom::cli

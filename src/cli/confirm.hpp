@@ -1,4 +1,5 @@
-// Confirmation: what cannot be undone and concerns many messages is asked about first.
+// Confirmation: what concerns many messages, and cannot be undone or troubles others, is asked
+// about first.
 #pragma once
 
 #include <functional>

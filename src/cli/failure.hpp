@@ -20,9 +20,14 @@ private:
 };
 
 // The user has ended it: there is nothing to explain.
-class Interrupted : public Failure {
+class EndedByUser : public Failure {
 public:
-    Interrupted() : Failure(ExitCode::failed, "interrupted") {}
+    explicit EndedByUser(const std::string& what) : Failure(ExitCode::failed, what) {}
+};
+
+class Interrupted : public EndedByUser {
+public:
+    Interrupted() : EndedByUser("interrupted") {}
 };
 
 }  // namespace postroom::cli

@@ -66,8 +66,8 @@ int guarded(const std::vector<std::string>& words) {
     ExitCode code = ExitCode::failed;
     try {
         code = run(words);
-    } catch (const Interrupted& interrupted) {
-        complain(interrupted.what());
+    } catch (const EndedByUser& ended) {
+        complain(ended.what());
     } catch (const Failure& failure) {
         code = failure.code();
         complain(with_way_to_entry(code, failure.what()));

@@ -39,11 +39,27 @@ void require_present(const std::string& store, const std::string& url) {
                       fmt::format("store '{}': cannot look at the file {}: {}", printable(store),
                                   printable(file), error.message()));
     }
-    throw Failure(ExitCode::not_found,
-                  fmt::format("store '{}': no such file: {}; is the name right? 'postroom migrate "
-                              "up' makes it",
-                              printable(store),
-                              printable(std::filesystem::absolute(file, ignored).string())));
+    const std::filesystem::path path = std::filesystem::absolute(file, ignored);
+    const bool has_folder = std::filesystem::exists(path.parent_path(), ignored);
+    throw Failure(
+        ExitCode::not_found,
+        fmt::format("store '{}': no such {}: {}; is the name right? {}", printable(store),
+                    has_folder ? "file" : "folder",
+                    printable((has_folder ? path : path.parent_path()).string()),
+                    has_folder ? "'postroom migrate up' makes it" : "It has to be made first"));
+}
+
+// What can be done about a file that could not be used, by what the driver says of it.
+std::string_view file_hint(std::string_view words) {
+    const auto says = [words](std::string_view part) {
+        return words.find(part) != std::string_view::npos;
+    };
+    if (says("No space left") || says("disk is full"))
+        return "; make room on its disk: what is stored is safe";
+    if (says("No such file or directory")) return "; its folder is not there: make that first";
+    if (says("Permission denied") || says("readonly") || says("Read-only"))
+        return "; this user needs the right to read and write the file and its folder";
+    return "; is the path right, and may this user read and write it?";
 }
 
 void require_schema(const std::string& name, const SchemaReport& report) {
@@ -82,8 +98,7 @@ auto named(const std::string& store, const std::string& url, Open open) {
         const std::string what = fmt::format("store '{}': {}", store, error.what());
         const bool refused = error.kind() == ErrorKind::rejected;
         if (!file_of(url).empty() && (refused || error.kind() == ErrorKind::unavailable)) {
-            throw Failure(ExitCode::unavailable,
-                          what + "; is the path right, and may this user read and write it?");
+            throw Failure(ExitCode::unavailable, what + std::string(file_hint(what)));
         }
         // Before there is a statement of ours to refuse, it is the login.
         if (refused) {

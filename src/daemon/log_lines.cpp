@@ -4,11 +4,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
+#include "admin/workers.hpp"
 #include "cli/output/json.hpp"
 #include "cli/output/terminal.hpp"
 #include "cli/output/text.hpp"
+#include "cli/output/wrap.hpp"
 
 namespace postroom::daemon {
 
@@ -71,6 +74,21 @@ cli::Color color_of(LogLevel level) {
     return level == LogLevel::warning ? cli::Color::yellow : cli::Color::none;
 }
 
+// A field as a reader likes it, who counts in seconds.
+std::string terminal_field(std::string_view key, std::string_view value,
+                           const std::string& destination) {
+    if (key == "error" && value.starts_with('"'))
+        return fmt::format("error=\"{}", admin::without_destination(value.substr(1), destination));
+    const std::optional<double> delay =
+        key == "delay_ms" ? cli::parse_decimal(value) : std::nullopt;
+    if (!delay) return fmt::format("{}={}", key, value);
+    const std::chrono::milliseconds rounded{std::llround(*delay)};
+    return fmt::format("retry_in={}", cli::format_duration(rounded));
+}
+
+constexpr std::size_t rows_indent = 2;
+constexpr std::size_t wrap_columns_min = 40;
+
 }  // namespace
 
 std::string json_log_line(Instant time, LogLevel level, std::string_view text) {
@@ -86,14 +104,22 @@ std::string json_log_line(Instant time, LogLevel level, std::string_view text) {
     return line.text();
 }
 
-std::string terminal_log_line(Instant time, LogLevel level, std::string_view text, bool colors) {
-    const std::string word = fmt::format("{:<7}", to_string(level));
+std::string terminal_log_line(Instant time, LogLevel level, std::string_view text,
+                              const cli::Layout& layout) {
+    constexpr std::size_t level_at = 9;
+    constexpr std::size_t level_width = 7;
+    const std::string word = fmt::format("{:<{}}", to_string(level), level_width);
     std::string line =
-        fmt::format("{} {} {}", cli::format_time(time).substr(11, 8),
-                    colors ? cli::in_color(color_of(level), word) : word, event_of(text));
+        fmt::format("{} {} {}", cli::format_time(time).substr(11, 8), word, event_of(text));
+    std::string destination;
     for_each_field(text, [&](std::string_view key, std::string_view value) {
-        if (key != "id" && key != "key") line += fmt::format(" {}={}", key, value);
+        if (key == "destination") destination = value;
+        if (key != "id" && key != "key") line += " " + terminal_field(key, value, destination);
     });
+    if (layout.width && *layout.width >= wrap_columns_min)
+        line = cli::wrapped(line, rows_indent, *layout.width);
+    // Behind the wrapping, for which a colour would be text.
+    if (layout.colors) line.replace(level_at, level_width, cli::in_color(color_of(level), word));
     return line;
 }
 
@@ -104,7 +130,9 @@ void write_log(const LogPlan& plan, LogLevel level, std::string_view text) {
     const Instant now = SystemClock().now();
     const std::string line =
         (plan.json ? json_log_line(now, level, text)
-                   : terminal_log_line(now, level, text, cli::takes_colors(STDERR_FILENO))) +
+                   : terminal_log_line(now, level, text,
+                                       {.width = cli::terminal_width(STDERR_FILENO),
+                                        .colors = cli::takes_colors(STDERR_FILENO)})) +
         "\n";
     std::fwrite(line.data(), 1, line.size(), stderr);
 }

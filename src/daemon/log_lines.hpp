@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "cli/output/table.hpp"
 #include "daemon/relay_plan.hpp"
 #include "postroom/clock.hpp"
 #include "postroom/observer.hpp"
@@ -19,8 +20,9 @@ inline constexpr std::size_t value_chars_max = 1000;
 std::string json_log_line(Instant time, LogLevel level, std::string_view text);
 
 // The same line for a reader at a terminal: the time of day (UTC), and the message id as the only
-// one of a message's names.
-std::string terminal_log_line(Instant time, LogLevel level, std::string_view text, bool colors);
+// one of a message's names, in rows that break between words.
+std::string terminal_log_line(Instant time, LogLevel level, std::string_view text,
+                              const cli::Layout& layout);
 
 // Writes one line to standard error in the form that `plan` asks for, unless it is below its level.
 void write_log(const LogPlan& plan, LogLevel level, std::string_view text);

@@ -120,8 +120,17 @@ TEST_P(AdoptOn, ATableOfEventsWithHeadersAndAggregates) {
         "'2024-01-01 00:00:00', '2024-01-02 00:00:00', NULL), "
         "('01HX0000000000000000000004', 'UserCreated', NULL, NULL, NULL, '1', NULL, 0, "
         "'2024-01-01 00:00:00', '2024-01-02 00:00:00', '2999-01-01 00:00:00')");
-    const Ran ran = adopt(
-        {"--shape", "outbox_event", "--map", "ordering_key=aggregate_id", "--remove", "--json"});
+    std::vector<std::string> command{
+        "--shape", "outbox_event", "--map", "ordering_key=aggregate_id", "--remove", "--json"};
+    const Ran unasked = adopt(command);
+    EXPECT_EQ(unasked.code, 2);
+    EXPECT_THAT(unasked.err, HasSubstr("migrate adopt asks first, and there is no terminal"));
+    const Ran refused =
+        folder.on_terminal({"migrate", "adopt", "--shape", "outbox_event", "--remove"}, "n");
+    EXPECT_THAT(refused.out, HasSubstr("take over 2 rows of outbox_event and remove them there?"));
+    EXPECT_EQ(one_value("SELECT count(*) FROM outbox_event"), "4") << "nothing was done";
+    command.emplace_back("--yes");
+    const Ran ran = adopt(command);
     EXPECT_EQ(ran.out,
               "{\"table\":\"outbox_event\",\"pending\":2,\"dead\":0,\"adopted\":2,"
               "\"enqueued\":2,\"dry_run\":false}\n")
@@ -392,7 +401,7 @@ TEST_P(AdoptOn, AnIdThatIsNotUniqueIsToldAndNothingIsDone) {
         EXPECT_THAT(ran.err, HasSubstr("is not unique"));
     };
     refused({"migrate", "adopt"});
-    refused({"migrate", "adopt", "--remove"});
+    refused({"migrate", "adopt", "--remove", "--yes"});
     refused({"backfill", "--map", "idempotency_key=idem"});
     sql("UPDATE twins SET done = TRUE WHERE body = '3'");
     refused({"migrate", "adopt"});

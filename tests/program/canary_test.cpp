@@ -24,25 +24,6 @@ const std::string payload = R"({"card":"canary-of-the-payload"})";
 const std::string signing_key = base::base64_encode("canary-of-the-signing-key-012345");
 const std::string token = "canary-of-the-token";
 
-// A web server that knows no POST, so that each delivery fails with an answer.
-class RefusingPeer {
-public:
-    RefusingPeer()
-        : process_({.program = "/usr/bin/python3",
-                    .arguments = {"-u", "-m", "http.server", "0", "--bind", "127.0.0.1"},
-                    .merge_stderr = true}) {
-        const std::string line = process_.read_line(patience).value_or("");
-        const std::size_t at = line.find("port ");
-        if (at == std::string::npos) throw std::runtime_error("no port in: " + line);
-        port_ = std::to_string(std::stoi(line.substr(at + 5)));
-    }
-    const std::string& port() const { return port_; }
-
-private:
-    ChildProcess process_;
-    std::string port_;
-};
-
 class CanaryOn : public ProgramOn {
 protected:
     void SetUp() override {
@@ -250,7 +231,7 @@ for token in sys.argv[2:]:
         said_ += folder.read("err") + relay.read_all(patience);
     }
 
-    const RefusingPeer peer_;
+    const HttpPeer peer_{501};
     std::vector<std::string> canaries_;
     std::string said_;
     std::string admin_ = "http://127.0.0.1:1";

@@ -157,6 +157,18 @@ TEST(CommandLine, ManPageHasEveryCommandAndExitCode) {
     EXPECT_THAT(page, HasSubstr(".SH EXIT STATUS\n.TP\n0\n"));
 }
 
+// They are parts of an address: nobody finds them among the settings.
+TEST(CommandLine, EveryReferenceNamesTheOptionsOfTls) {
+    const ProgramFolder folder;
+    for (const std::string page : {"man", "man-config", "config"}) {
+        const std::string text = folder.good({"pages", page});
+        const std::string dash = page == "config" ? "-" : "\\-";
+        for (const std::string& option : {std::string("sslmode="), std::string("sslrootcert="),
+                                          "ssl" + dash + "mode=", "ssl" + dash + "ca="})
+            EXPECT_THAT(text, HasSubstr("?" + option)) << page;
+    }
+}
+
 // "| `relay.batch` |" -> "\\fBrelay.batch\\fR"
 TEST(CommandLine, ManPageOfTheConfigHasEverySettingOfTheReference) {
     const ProgramFolder folder;

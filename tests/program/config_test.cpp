@@ -86,6 +86,17 @@ TEST(ProgramConfig, UnknownKeyNamesFileLineAndNearest) {
                           "'sinks.file.path'?"));
 }
 
+TEST(ProgramConfig, WhatNeedsANameIsToldItsForm) {
+    for (const std::string table : {"sinks", "sink"})
+        EXPECT_THAT(check("[[" + table + "]]\nname = \"hook\"\n").err,
+                    HasSubstr("postroom.toml:1: [[" + table +
+                              "]]: a sink is a table with a name: write [sinks.NAME]"));
+    EXPECT_THAT(check("[[stores]]\nurl = \"sqlite:a.db\"\n").err, HasSubstr("write [stores.NAME]"));
+    EXPECT_THAT(check("url = \"sqlite:a.db\"\n").err, HasSubstr("did you mean 'stores.main.url'?"));
+    EXPECT_THAT(check("[stores]\nurl = \"sqlite:a.db\"\n").err,
+                HasSubstr("did you mean 'stores.main.url'?"));
+}
+
 TEST(ProgramConfig, MalformedTomlNamesFileAndLine) {
     const Ran ran = check("[relay]\nbatch = \n");
     EXPECT_EQ(ran.code, 5);
@@ -158,6 +169,16 @@ TEST(ProgramConfig, AnOddSinkDrawsAWarning) {
     const Ran ran = check("[sinks.rabbit]\ntype = \"rabbitmq\"\nurl = \"amqp://127.0.0.1/\"\n");
     EXPECT_EQ(ran.code, 0);
     EXPECT_THAT(ran.err, HasSubstr("postroom: warning: sink 'rabbit': 'url' ends with a slash"));
+}
+
+TEST(ProgramConfig, TheDoctorSeesAnOddSinkToo) {
+    const ProgramFolder folder;
+    folder.write("postroom.toml",
+                 "[sinks.rabbit]\ntype = \"rabbitmq\"\nurl = \"amqp://127.0.0.1:1/\"\n");
+    folder.good({"migrate", "up"});
+    EXPECT_THAT(folder.run({"doctor", "--json"}).out,
+                HasSubstr("{\"about\":\"sinks.rabbit\",\"check\":\"settings\",\"health\":"
+                          "\"warning\",\"what\":\"'url' ends with a slash"));
 }
 
 TEST(ProgramConfig, AKeyOfVeryManyPartsIsRefused) {

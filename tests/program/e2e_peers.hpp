@@ -17,6 +17,18 @@ Ran run_tool(const std::string& program, const std::vector<std::string>& argumen
 std::string good_tool(const std::string& program, const std::vector<std::string>& arguments,
                       const std::string& input = "");
 
+// HttpPeer: a web server of the test's own that answers every POST with `status`.
+class HttpPeer {
+public:
+    explicit HttpPeer(int status);
+
+    const std::string& port() const { return port_; }
+
+private:
+    ChildProcess process_;
+    std::string port_;
+};
+
 // RabbitQueue: a durable queue of the test's own on the RabbitMQ of the test run, declared, read
 // and deleted with amqp-tools.
 class RabbitQueue {

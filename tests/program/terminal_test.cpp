@@ -34,7 +34,9 @@ protected:
 
 TEST_P(TerminalOn, TablesFitItAndAreWholeElsewhere) {
     folder.set("NO_COLOR", "1");  // its codes take no place, but are characters here
-    const std::string id = enqueue_dead("a.topic.that.is.longer.than.most.of.them.by.far");
+    const std::string topic = "a.topic.that.is.longer.than.most.of.them.by.far";
+    const std::string id = enqueue_dead(topic);
+    const std::string error = "no handler for topic '" + topic + "'";
     const std::string narrow = folder.on_terminal({"list"}).out;
     EXPECT_LE(longest_line(narrow), 80U) << narrow;
     EXPECT_THAT(narrow, AllOf(HasSubstr("@"), HasSubstr("..."), Not(HasSubstr(id))));
@@ -44,9 +46,22 @@ TEST_P(TerminalOn, TablesFitItAndAreWholeElsewhere) {
         if (command == "show") words.push_back(id);
         EXPECT_LE(longest_line(folder.on_terminal(words).out), 80U) << command;
     }
-    EXPECT_THAT(folder.on_terminal({"list", "--wide"}).out,
-                AllOf(HasSubstr(id), Not(HasSubstr("@"))));
-    EXPECT_THAT(folder.good({"list"}), HasSubstr(id)) << "scripts get all";
+    EXPECT_THAT(
+        folder.on_terminal({"list", "--wide"}).out,
+        AllOf(HasSubstr(id), HasSubstr(topic + " "), HasSubstr(error), Not(HasSubstr("@"))));
+    EXPECT_THAT(folder.good({"list"}),
+                AllOf(HasSubstr(id), HasSubstr(topic + " "), HasSubstr(error)))
+        << "scripts get all";
+}
+
+TEST_P(TerminalOn, WhatIsFollowedFitsToo) {
+    const std::string topic = "a.topic.that.is.longer.than.most.of.them.by.far";
+    const std::string id = enqueue(topic);
+    const std::vector<std::string> tail{"tail", "--from-start", "--count", "1"};
+    const std::string narrow = folder.on_terminal(tail).out;
+    EXPECT_LE(longest_line(narrow), 80U) << narrow;
+    EXPECT_THAT(narrow, AllOf(HasSubstr(" @"), Not(HasSubstr(id))));
+    EXPECT_THAT(folder.good(tail), AllOf(HasSubstr(id), HasSubstr(topic)));
 }
 
 TEST_P(TerminalOn, SentencesAreBrokenBetweenWords) {
@@ -182,6 +197,30 @@ TEST(EnqueueWarns, OfAPayloadThatIsNotWhatItsContentTypeSays) {
     EXPECT_EQ(
         folder.run({"enqueue", "t", "--payload", "no json", "--content-type", "text/plain"}).err,
         "");
+    EXPECT_THAT(
+        folder.run({"enqueue", "t", "--payload", "\xff", "--content-type", "text/plain"}).err,
+        HasSubstr("the payload is not text in UTF-8, although its content type is text/plain"));
+    EXPECT_EQ(folder
+                  .run({"enqueue", "t", "--payload", "\xff", "--content-type",
+                        "text/plain; charset=latin1"})
+                  .err,
+              "");
+}
+
+TEST(EnqueueWarns, OnceOfLinesWithBytes) {
+    const ProgramFolder folder;
+    const std::string odd = R"({"topic":"t","payload_base64":"AAE="})";
+    const Ran ran = folder.run({"enqueue", "--jsonl"}, R"({"topic":"t","payload":1})"
+                                                       "\n" +
+                                                           odd + "\n" + odd);
+    EXPECT_EQ(ran.code, 0);
+    EXPECT_EQ(count_of(ran.err, "the payload is not JSON"), 1U) << ran.err;
+    EXPECT_THAT(ran.err, HasSubstr("line 2: "));
+    EXPECT_EQ(folder
+                  .run({"enqueue", "--jsonl"},
+                       R"({"topic":"t","payload_base64":"AAE=","content_type":"image/png"})")
+                  .err,
+              "");
 }
 
 TEST(RelayLog, HasOneInfoLineAMessageWithItsSink) {
@@ -197,6 +236,25 @@ path = "archive.jsonl"
                            std::chrono::seconds{90}));
     EXPECT_EQ(count_of(folder.read("err"), "\"message_id\""), 1U) << folder.read("err");
     EXPECT_THAT(folder.read("err"), HasSubstr("\"destination\":\"archive\""));
+}
+
+// Goal: on a terminal a line of the log is read at a glance. Method: a destination that is down, of
+// which there is much to say.
+TEST(RelayLog, BreaksItsLinesBetweenWordsOnATerminal) {
+    ProgramFolder folder;
+    folder.set("NO_COLOR", "1");
+    folder.set("POSTROOM_ADMIN__LISTEN", "127.0.0.1:0");
+    folder.write("postroom.toml",
+                 "[sinks.orders]\ntype = \"http\"\nurl = \"http://127.0.0.1:1/in\"\n"
+                 "allow_networks = [\"127.0.0.0/8\"]\n");
+    folder.good({"migrate", "up"});
+    folder.good({"enqueue", "t", "--payload", "1"});
+    const std::string log = folder.on_terminal({"relay", "--once"}).out;
+    EXPECT_LE(longest_line(log), 80U) << log;
+    EXPECT_THAT(log,
+                testing::ContainsRegex("CIRCUIT_OPEN store=main\r\n  destination=[^ ]+ "
+                                       "retry_in=[0-9.]+m?s error=\"Connection refused\"\r\n"));
+    EXPECT_THAT(log, Not(HasSubstr("delay_ms")));
 }
 
 // The kernel takes 0.0.0.0 for this machine, and we do not: that makes another machine of it.
@@ -232,6 +290,63 @@ TEST(FileHint, SaysWhatIsWrongWithThePath) {
                                 Not(HasSubstr("password"))));
     folder.set("POSTROOM_URL", "sqlite://shop.db");
     EXPECT_THAT(folder.run({"status"}).err, HasSubstr("write sqlite:shop.db for a relative path"));
+}
+
+TEST(FileHint, AFolderThatIsNotThereIsNamed) {
+    ProgramFolder folder;
+    folder.set("POSTROOM_URL", "sqlite:nowhere/shop.db");
+    const Ran looked = folder.run({"status"});
+    EXPECT_EQ(looked.code, 4);
+    EXPECT_THAT(looked.err, AllOf(HasSubstr("no such folder: " + (folder / "nowhere").string()),
+                                  Not(HasSubstr("migrate up"))));
+    const Ran made = folder.run({"migrate", "up"});
+    EXPECT_EQ(made.code, 3);
+    EXPECT_THAT(made.err,
+                AllOf(HasSubstr("its folder is not there"), Not(HasSubstr("may this user"))));
+}
+
+// Runs `script` as the shell does; it finds the program as $PROGRAM and the folder as $FOLDER.
+std::string shell(const ProgramFolder& folder, const std::string& script) {
+    ChildProcess child({.program = "/bin/sh",
+                        .arguments = {"-c", script + " 2>&1"},
+                        .environment = {{"PROGRAM", program_path("postroom").string()},
+                                        {"FOLDER", folder.folder().path().string()}}});
+    return child.read_all(std::chrono::seconds{60});
+}
+
+TEST(FileHint, AFileOfSomebodyElseIsAMatterOfRights) {
+    const ProgramFolder folder;
+    folder.good({"migrate", "up", "--url", "sqlite:shop.db"});
+    // Root may do everything: there it is nobody who looks.
+    const std::string seen = shell(folder,
+                                   "chmod 755 \"$FOLDER\"; chmod 0 \"$FOLDER/shop.db\"; cd /; "
+                                   "[ $(id -u) = 0 ] && as='setpriv --reuid 65534 --clear-groups'; "
+                                   "$as \"$PROGRAM\" status --url \"sqlite:$FOLDER/shop.db\"");
+    EXPECT_THAT(seen, AllOf(HasSubstr("Permission denied; this user needs the right to read"),
+                            Not(HasSubstr("is the path right")), Not(HasSubstr("password"))));
+}
+
+TEST(FileHint, AFullDiskIsAMatterOfRoom) {
+    const ProgramFolder folder;
+    const std::string seen = shell(
+        folder,
+        "unshare --map-root-user --mount sh -c 'mount -t tmpfs -o size=64k full \"$FOLDER\" && "
+        "{ head -c 100000 /dev/zero >\"$FOLDER/fill\"; : >\"$FOLDER/shop.db\"; "
+        "\"$PROGRAM\" status --url \"sqlite:$FOLDER/shop.db\"; }'");
+    EXPECT_THAT(seen, AllOf(HasSubstr("make room on its disk"), Not(HasSubstr("is the path right")),
+                            Not(HasSubstr("password"))));
+}
+
+TEST(ServerHint, IsGivenOnce) {
+    const ProgramFolder folder;
+    const std::string said = folder.run({"status", "--url", "postgresql://127.0.0.1:1/shop"}).err;
+    EXPECT_THAT(said, HasSubstr("Connection refused; is the server running"));
+    EXPECT_THAT(said, AllOf(Not(HasSubstr("Is the server running")), Not(HasSubstr("  "))));
+#ifdef POSTROOM_TEST_MYSQL
+    EXPECT_THAT(folder.run({"status", "--url", "mariadb://127.0.0.1:1/shop"}).err,
+                AllOf(HasSubstr("; is the server running"), Not(HasSubstr("115"))))
+        << "that a connection was begun is no reason";
+#endif
 }
 
 }  // namespace

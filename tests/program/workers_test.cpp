@@ -22,6 +22,31 @@ protected:
         folder.good({"migrate", "up"});
     }
 
+    // By a list and by the message itself, for people, for programs, and through the relay.
+    void expect_messages_name(const std::string& sentence, const std::string& id) const {
+        EXPECT_TRUE(eventually({"list"}, "(waits for " + sentence + ", down for "));
+        const std::string url = text_member(folder.read("err"), "url");
+        EXPECT_TRUE(eventually({"list", "--remote", url}, "(waits for " + sentence));
+        const std::string member =
+            "\"waits_for\":{\"destination\":\"http://127.0.0.1:1\",\"error\":";
+        EXPECT_TRUE(eventually({"list", "--json"}, member));
+        EXPECT_TRUE(eventually({"show", id, "--json"}, member));
+        EXPECT_TRUE(eventually({"show", id}, sentence + ", down for "));
+        std::string narrow;
+        EXPECT_TRUE(wait_until(
+            [&] {
+                narrow = folder.on_terminal({"list"}).out;
+                return count_of(narrow, "(destination is down)") == 1;
+            },
+            patience, 200ms));
+        EXPECT_EQ(count_of(narrow, "waits for http://127.0.0.1:1: Connection refused"), 1U)
+            << narrow;
+        EXPECT_LE(longest_line(narrow), 80U) << narrow;
+        const std::string screen = folder.on_terminal({"top"}, "q").out;
+        EXPECT_TRUE(count_of(screen, "next probe in") + count_of(screen, "being probed") > 0)
+            << screen;
+    }
+
     bool eventually(const std::vector<std::string>& command, const std::string& part) const {
         return wait_until([&] { return folder.good(command).find(part) != std::string::npos; },
                           patience, 200ms);
@@ -44,6 +69,7 @@ TEST_P(WorkersOn, ADestinationThatIsDownIsNamedByEveryCommand) {
     EXPECT_THAT(folder.good({"status", "--json"}),
                 AllOf(HasSubstr("\"workers\":1"),
                       HasSubstr("\"down\":[{\"destination\":\"http://127.0.0.1:1\"")));
+    expect_messages_name(down + "Connection refused", id);
     // What else it finds wrong with a test server is another matter.
     EXPECT_THAT(
         folder.run({"doctor", "--json"}).out,
@@ -73,7 +99,7 @@ TEST_P(WorkersOn, RetryNowAsksAndLeavesALineInTheAuditLog) {
     EXPECT_THAT(folder.good({"show", waiting}),
                 AllOf(HasSubstr("FAILED AT"), HasSubstr("no handler for topic 'order.placed'")));
     EXPECT_EQ(folder.run({"retry-now", "--all"}).code, 2) << "there is no terminal to ask on";
-    EXPECT_EQ(folder.good({"retry-now", "--all", "--yes"}), "1 message retried\n");
+    EXPECT_EQ(folder.good({"retry-now", "--all", "--yes"}), "1 message is due now\n");
     EXPECT_EQ(folder.good({"retry-now", waiting, "--json"}),
               "{\"matched\":1,\"retried\":0,\"dry_run\":false}\n")
         << "it need not wait any more";

@@ -105,7 +105,24 @@ TEST_F(AdminServing, AnswersRequestsThatCameTogether) {
                                          HasSubstr("postroom_build_info")));
 }
 
-TEST_F(AdminServing, ListsWhatHasFailed) {
+TEST_F(AdminServing, O8_ListsByStateAndTopicPageByPage) {
+    const Outbox outbox(memory_);
+    for (const std::string topic : {"order.placed", "order.paid", "order.paid"})
+        outbox.enqueue({.topic = topic, .payload = "1"});
+    outbox.ack(outbox.claim(OwnerToken::generate(), 1min, 1));
+    start();
+    EXPECT_THAT(get("/api/messages?state=done"),
+                AllOf(HasSubstr("order.placed"), Not(HasSubstr("order.paid"))));
+    EXPECT_THAT(get("/api/messages?state=ready"),
+                AllOf(HasSubstr("order.paid"), Not(HasSubstr("order.placed"))));
+    EXPECT_THAT(get("/api/messages?topic=order.placed"),
+                AllOf(HasSubstr("order.placed"), Not(HasSubstr("order.paid"))));
+    EXPECT_THAT(get("/api/messages?limit=1&order=oldest"),
+                AllOf(HasSubstr("order.placed"), Not(HasSubstr("order.paid")),
+                      HasSubstr("\"next_cursor\"")));
+}
+
+TEST_F(AdminServing, O8_ListsWhatHasFailed) {
     const Outbox outbox(memory_);
     outbox.enqueue({.topic = "fine", .payload = "1"});
     outbox.enqueue({.topic = "failing", .payload = "1", .priority = 1});

@@ -490,6 +490,36 @@ TEST_F(AdminWorkersTest, ExplainTellsWhoDeliversAMessageSinceWhenAndUntilWhen) {
                                                    ", whose lease runs for another 30s");
 }
 
+TEST_F(AdminWorkersTest, AListNamesTheDestinationThatAMessageWaitsFor) {
+    report("crm", "refused");
+    const WorkItemId waiting = put("order.placed");
+    put("met.by.nobody");
+    NewMessage later{.topic = "order.placed", .payload = "1"};
+    later.due_time = clock.now() + 1h;
+    put(later);
+    const auto waiting_for = [&] {
+        std::vector<std::string> destinations;
+        for (const admin::ListedMessage& each :
+             admin::list_messages(store, Queue::outbox, {.limit = 10}).messages)
+            destinations.push_back(each.waits_for ? each.waits_for->destination : "");
+        return destinations;
+    };
+    EXPECT_THAT(waiting_for(), ElementsAre("crm", "", ""))
+        << "one has not been met, one is not due";
+    const admin::MessageDetail detail = admin::detail_of(store, get(waiting));
+    EXPECT_THAT(admin::json_of(detail),
+                HasSubstr(R"("waits_for":{"destination":"crm","error":"refused","since":)"));
+    memory.pause_topic("order.*");
+    EXPECT_THAT(waiting_for(), ElementsAre("", "", "")) << "the pause comes first";
+}
+
+TEST_F(AdminWorkersTest, AnErrorDoesNotRepeatItsDestination) {
+    for (const std::string error : {"http://a: gone", "http://a gone", "gone"})
+        EXPECT_EQ(admin::without_destination(error, "http://a"), "gone");
+    EXPECT_EQ(admin::without_destination("http://ab: gone", "http://a"), "http://ab: gone");
+    EXPECT_EQ(admin::without_destination(": gone", ""), ": gone");
+}
+
 TEST_F(AdminWorkersTest, StatusAndHealthNameEachDestinationOnce) {
     report("crm", "refused");
     WorkerReport later = report("crm", "timed out");

@@ -5,6 +5,7 @@
 
 #include "cli/classic_options.hpp"
 #include "cli/commands/commands.hpp"
+#include "cli/confirm.hpp"
 #include "cli/failure.hpp"
 #include "cli/output/json.hpp"
 #include "cli/output/progress.hpp"
@@ -101,6 +102,17 @@ void report(const Invocation& in, const std::string& table, const Outcome& outco
         known == 0 ? "" : fmt::format(", {} of them were messages here already", known), dead));
 }
 
+// Whoever removes rows of another program's table cannot put them back.
+void confirm_removal(const Invocation& in, const std::string& table, std::uint64_t rows) {
+    if (!in.has("remove")) return;
+    confirm(in, [&]() -> std::string {
+        if (rows == 0 && !in.has("follow")) return "";
+        return fmt::format("take over {} of {} and remove {} there{}?", counted(rows, "row"), table,
+                           rows == 1 ? "it" : "them",
+                           in.has("follow") ? ", and what is still written too" : "");
+    });
+}
+
 ExitCode run_adopt(const Invocation& in) {
     const auto [store, table, chunk] = open_classic_table(in);
     const Adoption::Request request{
@@ -113,10 +125,10 @@ ExitCode run_adopt(const Invocation& in) {
                                   printable(table.name)));
     Adoption adopted(*store, table);
     const Adoption::Counts counts = as_usage([&] { return adopted.count(); });
+    const std::uint64_t total = counts.pending + (request.dead ? counts.dead : 0);
+    confirm_removal(in, table.name, total);
     Outcome outcome;
-    if (!in.dry_run())
-        outcome = take_over(adopted, request, counts.pending + (request.dead ? counts.dead : 0),
-                            in.has("follow"));
+    if (!in.dry_run()) outcome = take_over(adopted, request, total, in.has("follow"));
     report(in, table.name, outcome, counts);
     return ExitCode::ok;
 }
@@ -137,9 +149,12 @@ Command adopt_command() {
          .value = "DURATION",
          .what = "A row that was locked_at so long ago may be taken; 5m."},
         {.name = "dead", .what = "Dead rows too, as new messages."},
-        {.name = "remove", .what = "Remove the rows instead of marking them as processed."},
+        {.name = "remove",
+         .what = "Remove the rows instead of marking them as processed; asks first, or needs --yes "
+                 "where there is no terminal to ask on."},
         {.name = "follow", .what = "Go on with what is still written, until ended."}};
     options.insert(options.end(), more.begin(), more.end());
+    options.push_back(yes_option());
     return {.name = "adopt",
             .summary = "Take over the rows of an outbox table that another program writes.",
             .details =

@@ -79,16 +79,21 @@ void check_store(Report& out, const Config& config, const daemon::StorePlan& pla
     }
 }
 
-Finding reachability_of(const SinkConfig& config) {
+// What is odd about its settings is told before it is tried with them.
+void check_sink(Report& out, const SinkConfig& config) {
+    const std::string about = "sinks." + config.name;
     Finding finding{.check = "destination"};
     try {
         const std::unique_ptr<Sink> sink = make_sink(config);
+        for (const std::string& warning : sink->warnings())
+            out.add(about,
+                    Finding{.check = "settings", .health = Health::warning, .what = warning});
         finding.what = sink->destination() + (sink->probe() ? " can be reached" : "");
     } catch (const std::exception& error) {
         finding.health = Health::bad;
         finding.what = one_line(error.what());
     }
-    return finding;
+    out.add(about, finding);
 }
 
 ExitCode run_doctor(const Invocation& in) {
@@ -99,8 +104,7 @@ ExitCode run_doctor(const Invocation& in) {
         check_space(out, plan);
         check_store(out, config, plan);
     }
-    for (const SinkConfig& sink : config.plan.sinks)
-        out.add("sinks." + sink.name, reachability_of(sink));
+    for (const SinkConfig& sink : config.plan.sinks) check_sink(out, sink);
     print(out.text(in));
     return out.bad() ? ExitCode::failed : ExitCode::ok;
 }
@@ -108,19 +112,20 @@ ExitCode run_doctor(const Invocation& in) {
 }  // namespace
 
 Command doctor_command() {
-    return {.name = "doctor",
-            .summary =
-                "Look for what could be wrong: databases and destinations that cannot be reached, "
-                "schema, clock, queues, the database's settings.",
-            .details =
-                "Of the database itself: room on the disk of a file, whether a commit survives a "
-                "power cut, whether a claim finds its messages by an index, and who holds an old "
-                "snapshot that keeps dead rows from being removed. Of a sink: whether it can "
-                "connect, with TLS and sign in, from this machine; no message is sent. Exit code 1 "
-                "when something is bad; warnings do not count.",
-            .prints = true,
-            .tabulates = true,
-            .run = &run_doctor};
+    return {
+        .name = "doctor",
+        .summary =
+            "Look for what could be wrong: databases and destinations that cannot be reached, "
+            "schema, clock, queues, the database's settings.",
+        .details =
+            "Of the database itself: room on the disk of a file, whether a commit survives a "
+            "power cut, whether a claim finds its messages by an index, and who holds an old "
+            "snapshot that keeps dead rows from being removed. Of a sink: whether it can "
+            "connect, with TLS and sign in, from this machine, and what is odd about its settings; "
+            "no message is sent. Exit code 1 when something is bad; warnings do not count.",
+        .prints = true,
+        .tabulates = true,
+        .run = &run_doctor};
 }
 
 }  // namespace postroom::cli

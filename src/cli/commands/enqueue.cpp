@@ -7,16 +7,15 @@
 #include <iostream>
 #include <system_error>
 
-#include "base/json_text.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/failure.hpp"
 #include "cli/input/line_enqueuer.hpp"
+#include "cli/input/payload_check.hpp"
 #include "cli/input/read_all.hpp"
 #include "cli/output/json.hpp"
 #include "cli/output/text.hpp"
 #include "cli/session.hpp"
 #include "daemon/program_tracing.hpp"
-#include "queue/message_json.hpp"
 
 namespace postroom::cli {
 
@@ -89,14 +88,12 @@ NewMessage message_of(const Invocation& in) {
     return message;
 }
 
-// Many receivers refuse it then, and not at once but when it is delivered.
 void warn_about_payload(const NewMessage& message) {
-    const bool json = base::compact_json(message.payload.value_or("")).has_value();
-    if (json || !is_json_content_type(message.content_type)) return;
-    complain(
-        fmt::format("warning: the payload is not JSON, although its content type is {}; "
-                    "--content-type says what it is, such as text/plain",
-                    message.content_type));
+    const std::string fault = payload_fault(message);
+    if (!fault.empty())
+        complain(fmt::format(
+            "warning: {}; --content-type says what it is, such as {}", fault,
+            message.content_type.starts_with("text/") ? "application/octet-stream" : "text/plain"));
 }
 
 // EnqueueSpans: the spans of what this command enqueues, where the environment asks for them.

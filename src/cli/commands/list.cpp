@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "admin/json_view.hpp"
 #include "admin/state_words.hpp"
@@ -7,6 +8,7 @@
 #include "cli/message_filter.hpp"
 #include "cli/output/message_view.hpp"
 #include "cli/output/text.hpp"
+#include "cli/output/wrap.hpp"
 #include "cli/remote/remote_store.hpp"
 #include "cli/search_time.hpp"
 #include "cli/session.hpp"
@@ -49,7 +51,6 @@ void set_page(const Invocation& in, Query& query) {
 Query query_of(const Invocation& in, const Query& page, Store& store) {
     Query query = message_filter(in, store);
     query.state = states_of(in);
-    if (in.has("message-id")) query.message_id = in.value("message-id");
     query.blocking = in.has("blocking");
     query.payloads = false;
     query.limit = page.limit;
@@ -68,6 +69,7 @@ std::string text_of(const admin::MessagePage& page, bool newest_first, const Lay
     Table table = message_table();
     for (const admin::ListedMessage& listed : page.messages) add_message(table, listed, page.now);
     std::string text = page.messages.empty() ? "" : table.text(layout);
+    if (layout.width) text += fitted_to(STDOUT_FILENO, down_lines(page));
     if (page.next_seq && !page.cut_short)
         text += fmt::format("there may be more: --{}\n", next_page(page, newest_first));
     return text;
@@ -147,8 +149,9 @@ Command list_command() {
         .summary = "List messages, the newest first, without their payloads.",
         .details =
             "Those that are not delivered yet, unless --state says otherwise. On a terminal the "
-            "table is made to fit: ids are short (@17, which every command takes), long values "
-            "end in dots.",
+            "table is made to fit: ids are short (@17, which every command takes), and long "
+            "values are cut, with ... at the end; --wide shows all. Destinations that are down are "
+            "named below.",
         .options = list_options(),
         .examples = {"postroom list --state dead --error 'answered 503' --since 2h",
                      "postroom list --topic order.placed --state all --json"},

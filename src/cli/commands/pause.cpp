@@ -70,7 +70,7 @@ Command pause_command() {
         .summary = "Hold back the messages of topics, in all relays, until they are resumed.",
         .details =
             "The pause lies in the database: every relay of the store sees it within two "
-            "seconds (one that serves more than 20 stores: 50 ms later for each), also one "
+            "seconds (plus 50 ms for each store beyond 20 that it serves), also one "
             "that is started later. What is on its way is finished. Messages of the topic are "
             "still taken in; holding them back costs no attempt. A pattern holds for topics that "
             "come up later too, and is resumed by the same text. Without --store it is for "

@@ -29,6 +29,7 @@ Command retry_now_command() {
         .examples = {"postroom retry-now --topic order.placed", "postroom retry-now --all --yes"},
         .prints = true,
         .changes = true,
+        .reaches_relays = true,
         .run = &run_retry_now};
 }
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "admin/json_view.hpp"
+#include "admin/workers.hpp"
 #include "base/duration_text.hpp"
 #include "base/json_fields.hpp"
 #include "base/rfc3339.hpp"
@@ -70,6 +71,8 @@ ExitCode run_show(const Invocation& in) {
         if (field.text == AggregateType::global_name) continue;
         table.add({field.key, field.text});
     }
+    if (detail.waits_for)
+        table.add({"waits_for", admin::sentence_of(*detail.waits_for, detail.now)});
     table.wrap_last();
     print(table.text(layout_for(in)) + attempts_text(detail.attempts, layout_for(in)));
     return ExitCode::ok;

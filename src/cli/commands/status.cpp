@@ -98,8 +98,7 @@ Command status_command() {
             "how many dispatchers and relays are at work. A number behind ~ is an estimate, where "
             "counting would take long. A delivery that is held, topics that are paused and "
             "destinations that are down are named below. Of several stores one that cannot be "
-            "reached is told among the others; "
-            "the exit code is 3 then.",
+            "reached is listed with its error; the exit code is 3 then.",
         .options = {queue},
         .prints = true,
         .tabulates = true,

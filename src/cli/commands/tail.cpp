@@ -6,6 +6,7 @@
 #include "admin/state_words.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/failure.hpp"
+#include "cli/output/table.hpp"
 #include "cli/output/text.hpp"
 #include "cli/session.hpp"
 #include "postroom/error.hpp"
@@ -74,9 +75,13 @@ private:
             print(admin::json_of(message, payload) + "\n");
             return;
         }
-        print(fmt::format("{} {} {} {} {}\n", format_time(message.created_at),
-                          message.id.to_string(), admin::state_word(message.state),
-                          printable(message.topic), printable(message.message_id.str())));
+        const std::optional<std::size_t> width = layout_for(in_).width;
+        const std::string line =
+            fmt::format("{} {} {} {} {}", format_time(message.created_at),
+                        width ? admin::short_id(message.id) : message.id.to_string(),
+                        admin::state_word(message.state), printable(message.topic),
+                        printable(message.message_id.str()));
+        print((width ? shortened(line, *width) : line) + "\n");
     }
 
     Store& store_;
@@ -119,6 +124,7 @@ Command tail_command() {
                         {.name = "payload",
                          .what = "With --json: show the payload and the headers too."}},
             .prints = true,
+            .tabulates = true,
             .run = &run_tail};
 }
 

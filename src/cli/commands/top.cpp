@@ -11,6 +11,7 @@
 #include "cli/output/status_view.hpp"
 #include "cli/output/table.hpp"
 #include "cli/output/text.hpp"
+#include "cli/output/wrap.hpp"
 #include "cli/session.hpp"
 #include "postroom/error.hpp"
 
@@ -84,12 +85,13 @@ std::string workers_table(const Look& look, const Layout& layout) {
     return table.empty() ? "Nobody is at work: 'postroom relay' delivers.\n" : table.text(layout);
 }
 
-// Each line cut to what the terminal shows.
+// Each line in as many rows as it needs: why a destination is down must not be cut off.
 std::string fitted(std::string_view lines, std::size_t width) {
+    constexpr std::size_t indent = 2;
     std::string out;
     while (!lines.empty()) {
         const std::size_t end = std::min(lines.find('\n'), lines.size());
-        out += shortened(lines.substr(0, end), width) + "\n";
+        out += wrapped(lines.substr(0, end), indent, width) + "\n";
         lines.remove_prefix(std::min(end + 1, lines.size()));
     }
     return out;
@@ -100,9 +102,9 @@ std::string page_of(const Look& look, Duration every, const Layout& layout) {
     for (const admin::QueueStatus& queue : look.queues)
         trouble += down_lines(queue) + paused_lines(queue);
     if (trouble.empty()) trouble = "No destination is down, no topic is paused.\n";
-    const std::string head = fmt::format("{}, every {}; q ends it, any other key looks now\n",
+    const std::string head = fmt::format("{}, every {}; q ends it, any other key looks now",
                                          format_time(SystemClock().now()), format_duration(every));
-    return fitted(head, *layout.width) + "\n" + queues_table(look, layout) + "\n" +
+    return shortened(head, *layout.width) + "\n\n" + queues_table(look, layout) + "\n" +
            fitted(trouble, *layout.width) + "\n" + workers_table(look, layout);
 }
 

@@ -52,13 +52,22 @@ void refuse_secret(const Setting& setting, const GivenValue& given) {
                               given.origin, given.key));
 }
 
+// Of a store's setting that was given without the store.
+std::string whose_setting(const std::string& key) {
+    const std::vector<std::string> parts = split_key(key);
+    const bool nobodys = parts.size() == 1 || (parts.size() == 2 && parts[0] == "stores");
+    const std::string ours = fmt::format("stores.main.{}", parts.back());
+    return nobodys && find_setting(ours, "") ? fmt::format("; did you mean '{}'?", ours) : "";
+}
+
 void check(const Values& values, const GivenValue& given) {
     const std::string type = sink_type_of(values, given.key);
     const ExitCode code = given.origin.starts_with("--") ? ExitCode::usage : ExitCode::config;
     const std::optional<Setting> setting = find_setting(given.key, type);
     if (!setting) {
-        throw Failure(code, fmt::format("{}: unknown key '{}'{}", given.origin, given.key,
-                                        did_you_mean(given.key, candidate_keys(given.key, type))));
+        std::string hint = whose_setting(given.key);
+        if (hint.empty()) hint = did_you_mean(given.key, candidate_keys(given.key, type));
+        throw Failure(code, fmt::format("{}: unknown key '{}'{}", given.origin, given.key, hint));
     }
     refuse_secret(*setting, given);
     const std::string fault = fault_of(*setting, given.value);

@@ -65,8 +65,20 @@ private:
         }
     }
 
+    // Their names are what routes, flags and logs call them by.
+    void refuse_without_names(const std::string& key, const toml::array& array) const {
+        for (const std::string group : {"sink", "store"}) {
+            if (key != group && key != group + "s") continue;
+            throw Failure(ExitCode::config,
+                          fmt::format("{0}: [[{1}]]: a {2} is a table with a name: "
+                                      "write [{2}s.NAME]",
+                                      where(array), key, group));
+        }
+    }
+
     void walk_array(const std::string& key, const toml::array& array) {
         if (array.is_array_of_tables()) {
+            refuse_without_names(key, array);
             std::size_t index = 0;
             for (const toml::node& element : array)
                 walk(fmt::format("{}.{}.", key, index++), *element.as_table());

@@ -6,6 +6,7 @@
 
 #include "cli/failure.hpp"
 #include "cli/input/message_line.hpp"
+#include "cli/input/payload_check.hpp"
 #include "cli/output/text.hpp"
 #include "postroom/error.hpp"
 
@@ -32,11 +33,23 @@ void LineEnqueuer::take(const std::string& line) {
     try {
         NewMessage message = message_from_json(line);
         validate(message, limits_);
+        warn_about(line, message);
         messages_.push_back(std::move(message));
     } catch (const std::invalid_argument& error) {
         throw Failure(ExitCode::input,
                       fmt::format("line {}: {}", line_, continued(error.what(), stored_so_far())));
     }
+}
+
+// Only bytes can be something else than their content type says; what is said once is enough.
+void LineEnqueuer::warn_about(std::string_view line, const NewMessage& message) {
+    if (warned_ || line.find("\"payload_base64\"") == std::string_view::npos) return;
+    const std::string fault = payload_fault(message);
+    if (fault.empty()) return;
+    warned_ = true;
+    complain(fmt::format(
+        "warning: line {}: {}; content_type says what it is (of other lines this is not said)",
+        line_, fault));
 }
 
 std::string LineEnqueuer::stored_so_far() const {

@@ -29,6 +29,7 @@ public:
 
 private:
     void take(const std::string& line);
+    void warn_about(std::string_view line, const NewMessage& message);
     std::string stored_so_far() const;
     void flush();
     void store();
@@ -43,6 +44,7 @@ private:
     std::uint64_t stored_to_ = 0;
     std::uint64_t enqueued_ = 0;
     std::uint64_t existed_ = 0;
+    bool warned_ = false;
     Progress progress_{"messages"};
 };
 

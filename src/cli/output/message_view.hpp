@@ -13,6 +13,10 @@ namespace postroom::cli {
 Table message_table();
 void add_message(Table& table, const admin::ListedMessage& listed, Instant now);
 
+// The destinations that messages of a page wait for, each once: a table that has to fit has no room
+// for them.
+std::string down_lines(const admin::MessagePage& page);
+
 // The message that `id` names, by the id of its row or by its message id. Throws
 // Failure{not_found}, also when there was no time to look at all, or Failure{usage} when several
 // have that message id.

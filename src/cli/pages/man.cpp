@@ -72,7 +72,10 @@ std::string man_page(const Command& root) {
     for (const ExitCodeText& code : exit_codes)
         out += fmt::format(".TP\n{}\n{}\n", static_cast<int>(code.code), roff(code.what));
     out +=
-        ".SH ENVIRONMENT\n.TP\nPOSTROOM_URL\nAddress of the store main.\n.TP\nPOSTROOM_CONFIG\n"
+        ".SH ENVIRONMENT\n.TP\nPOSTROOM_URL\nAddress of the store main. To another machine TLS is "
+        "on and verified; ?sslmode= and "
+        "?sslrootcert= (PostgreSQL), ?ssl\\-mode= and ?ssl\\-ca= (MariaDB and MySQL) behind it say "
+        "otherwise.\n.TP\nPOSTROOM_CONFIG\n"
         "Config file.\n.TP\nPOSTROOM_GROUP__NAME__KEY\nAny setting.\n.TP\n"
         "OTEL_EXPORTER_OTLP_ENDPOINT\nAn OpenTelemetry collector that is sent spans, by relay and "
         "enqueue; other variables OTEL_* say how. Not there: no spans.\n"

@@ -31,6 +31,9 @@ TEST(MysqlErrors, TellWhatMayBeDone) {
 TEST(MysqlErrors, KnowALostConnection) {
     for (const unsigned code : {2006U, 2013U, 1927U, 1053U}) EXPECT_TRUE(is_loss(code)) << code;
     for (const unsigned code : {1213U, 1062U, 2014U}) EXPECT_FALSE(is_loss(code)) << code;
+    for (const unsigned code : {1290U, 1836U, 1021U, 1114U, 1047U, 1226U})
+        EXPECT_TRUE(is_refusal(code)) << code;
+    for (const unsigned code : {2013U, 1927U, 1317U, 1969U}) EXPECT_FALSE(is_refusal(code)) << code;
 }
 
 TEST(MysqlErrors, NameTheFieldButNoValue) {
@@ -102,6 +105,8 @@ TEST(MysqlRowValues, RepeatTheRow) {
 TEST(MysqlRowValues, GoInPartsOfFewSizes) {
     EXPECT_THAT(parts_of(Rows(100).call(), 1'000'000), ElementsAre(64, 32, 4));
     EXPECT_THAT(parts_of(Rows(513).call(), 1'000'000), ElementsAre(256, 256, 1));
+    EXPECT_THAT(parts_of(Rows(31).call(), 1'000'000), ElementsAre(31));
+    EXPECT_THAT(parts_of(Rows(63).call(), 1'000'000), ElementsAre(32, 31));
     EXPECT_THAT(parts_of(Rows(4, 1000).call(), 2500), ElementsAre(2, 2));
     EXPECT_THAT(parts_of(Rows(2, 1000).call(), 10), ElementsAre(1, 1));
 }
