@@ -55,11 +55,15 @@ install(FILES
 file(RELATIVE_PATH PC_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 
 # install_pc(<name> <library> REQUIRES <module>... PRIVATE <module>...): <name>.pc for one of the libraries. What it
-# names as private only static users link.
+# names as private only static users link. A shared library brings it along, and whoever builds with one need not have
+# it: pkg-config would ask for it all the same.
 function(install_pc PC_NAME PC_LIBRARY)
     cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "REQUIRES;PRIVATE")
     list(JOIN arg_REQUIRES " " PC_REQUIRES)
-    list(JOIN arg_PRIVATE " " PC_PRIVATE)
+    set(PC_PRIVATE)
+    if(NOT POSTROOM_SHARED)
+        list(JOIN arg_PRIVATE " " PC_PRIVATE)
+    endif()
     configure_file(${PROJECT_SOURCE_DIR}/cmake/postroom.pc.in ${PROJECT_BINARY_DIR}/pkgconfig/${PC_NAME}.pc @ONLY)
     install(FILES ${PROJECT_BINARY_DIR}/pkgconfig/${PC_NAME}.pc
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)

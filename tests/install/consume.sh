@@ -53,6 +53,10 @@ export PKG_CONFIG_PATH
 lib_dir=$(pkg-config --variable=libdir postroom)
 kind=(--shared)
 if [[ -e $lib_dir/libpostroom.a ]]; then kind=(--static); fi
+if [[ ${kind[0]} == --shared ]]; then
+    echo "== what the libraries are built with need not be installed"
+    PKG_CONFIG_LIBDIR=$PKG_CONFIG_PATH pkg-config --print-errors --cflags --libs postroom-sqlite postroom-sink-http
+fi
 for modules in postroom-sqlite "postroom-backends postroom-sinks"; do
     echo "== pkg-config $modules"
     read -r -a flags <<<"$(pkg-config "${kind[@]}" --cflags --libs "$modules")"

@@ -25,7 +25,7 @@ if grep -qx cmake <<<"$(wanted test)"; then
     echo "a group asks for the packages of another" >&2
     exit 1
 fi
-[[ $(wanted | sort) == "$(wanted build deb bench test lint docs | sort)" ]]
+[[ $(wanted | sort) == "$(wanted build deb bench peers test lint docs | sort)" ]]
 if wanted no_such_group 2>"$work/refusal"; then
     echo "an unknown group was taken" >&2
     exit 1

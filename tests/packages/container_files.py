@@ -1,6 +1,7 @@
 """container_files.py <packaging> <program>: the compose file and the Helm chart are well-formed, refer to what is there,
-and hold configurations that the program accepts. Neither Docker nor Helm is needed, and neither is run: the chart's templates are
-filled in by the few rules of Go templates that they use."""
+and hold configurations that the program accepts; every variable that a file of the packages names means something to the program.
+Neither Docker nor Helm is needed, and neither is run: the chart's templates are filled in by the few rules of Go templates that they
+use."""
 
 import hashlib
 import json
@@ -9,6 +10,8 @@ import re
 import subprocess
 import sys
 import tempfile
+import tomllib
+import urllib.parse
 
 import jsonschema
 import yaml
@@ -27,7 +30,8 @@ def check_config(text, **environment):
         file.write(text)
         file.flush()
         clean = {name: value for name, value in os.environ.items() if not name.startswith("POSTROOM_")}
-        subprocess.run([program, "config", "check", "--config", file.name], check=True, env=dict(clean, **environment))
+        ran = subprocess.run([program, "config", "check", "--config", file.name], env=dict(clean, **environment), capture_output=True, text=True)
+        assert ran.returncode == 0 and ran.stderr == "", (text, environment, ran)
 
 
 def check_compose():
@@ -47,6 +51,34 @@ def check_compose():
             context = os.path.join(packaging, "container", service["build"]["context"])
             assert os.path.exists(os.path.join(context, service["build"]["dockerfile"]))
     check_config(read("container", "postroom.toml"), POSTROOM_URL=services["relay"]["environment"]["POSTROOM_URL"])
+    check_broker(services["broker"])
+
+
+def check_broker(service):
+    """It knows the relay's user, and has a queue for what the relay publishes, which it would return otherwise."""
+    sink = tomllib.loads(read("container", "postroom.toml"))["sinks"]["broker"]
+    inside = {parts[1]: parts[0] for parts in (volume.split(":") for volume in service["volumes"])}
+    [settings] = [path for path in inside if path.startswith("/etc/rabbitmq/conf.d/") and path.endswith(".conf")]
+    [named] = re.findall(r"^load_definitions = (\S+)$", read("container", inside[settings]), re.MULTILINE)
+    definitions = json.loads(read("container", inside[named]))
+    address = urllib.parse.urlsplit(sink["url"])
+    assert (address.username, address.password) in [(user["name"], user["password"]) for user in definitions["users"]], sink
+    assert address.username in [permission["user"] for permission in definitions["permissions"]], sink
+    taken = [binding["destination"] for binding in definitions["bindings"] if (binding["source"], binding["routing_key"]) == (sink["exchange"], "#")]
+    assert taken and set(taken) <= {queue["name"] for queue in definitions["queues"]}, definitions
+
+
+def check_variables():
+    """Each name that stands in a file of the packages, in comments too, is one that the program knows."""
+    with_hook = '[sinks.hook]\ntype = "http"\nurl = "https://example.com/hooks"\n'
+    values = {"POSTROOM_URL": "sqlite:shop.db", "POSTROOM_SINKS__HOOK__SIGNING_KEYS": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"}
+    named = set()
+    for folder, _, files in os.walk(packaging):
+        for name in files:
+            named.update(re.findall(r"\bPOSTROOM_\w+", read(os.path.relpath(folder, packaging), name)))
+    assert {"POSTROOM_URL", "POSTROOM_CONFIG"} <= named, named
+    for name in sorted(named - {"POSTROOM_CONFIG"}):
+        check_config(with_hook, **{name: values.get(name, "1")})
 
 
 def check_probe(command):
@@ -133,5 +165,6 @@ def check_chart():
 
 
 check_compose()
+check_variables()
 check_dockerfile()
 check_chart()

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# install.sh <cpack> <build folder>: from nothing to a delivered message in a clean Debian, then an upgrade that keeps the
-# administrator's configuration.
+# install.sh <cpack> <build folder>: from nothing to a delivered message in a clean Debian, then a program built with the
+# library, then an upgrade that keeps the administrator's configuration.
 set -euo pipefail
 here=$(dirname "$(realpath "$0")")
 # shellcheck source=tests/packages/common.sh
@@ -20,4 +20,5 @@ for package in "$work"/*.deb; do
     dpkg-deb --root-owner-group -b "$work/unpacked" "$work/next" >/dev/null
     rm -r "$work/unpacked"
 done
+cp -r "$here/../install/consumer" "$work/consumer"
 in_clean_debian "$work" "$here/install_in_chroot.sh"

@@ -38,6 +38,17 @@ deliver() {  # <payload>: through a relay with the configuration of the package
 deliver '{"order":17}'
 echo "from an empty system to a delivered message: $((SECONDS - since)) s"
 
+since=$SECONDS
+apt-get install -y --no-install-recommends /root/files/libpostroom-dev_*.deb cmake g++ make pkg-config >/dev/null
+cmake -S /root/files/consumer -B /tmp/consumer >/dev/null
+cmake --build /tmp/consumer
+/tmp/consumer/consumer /tmp/cmake.db
+read -r -a flags <<<"$(pkg-config --cflags --libs postroom-sqlite)"
+g++ -std=c++20 /root/files/consumer/main.cpp "${flags[@]}" -o /tmp/by_pkg_config
+/tmp/by_pkg_config /tmp/pkg_config.db
+apt-get purge -y libpostroom-dev >/dev/null
+echo "from there to programs built by CMake and with pkg-config: $((SECONDS - since)) s"
+
 echo "# the administrator's line" >>/etc/postroom/postroom.toml
 apt-get install -y --no-install-recommends -o Dpkg::Options::=--force-confdef -o Dpkg::Options::=--force-confold \
     /root/files/next/postroom_*.deb /root/files/next/libpostroom0.1_*.deb >/dev/null
