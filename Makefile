@@ -7,7 +7,7 @@ JOBS ?= $(shell nproc)
 export JOBS
 
 .PHONY: all help packages product deb docs release dev asan tsan clang coverage demo screenshots test test-full test-sqlserver bench bench-full bench-storage \
-	bench-ordering fuzz mutants reliability format lint clean
+	bench-ordering bench-peers bench-peers-full fuzz mutants reliability format lint clean
 
 all: product
 
@@ -22,7 +22,7 @@ help:
 	@echo "make release|dev|asan|tsan|clang|coverage   that build with its tests, in build/<name>"
 	@echo "make fuzz          let the fuzz targets look for inputs that break them, FUZZ_SECONDS=300 each"
 	@echo "make reliability   docs/evidence/reliability.md, from runs of the chaos tests, the torture and the fuzz targets"
-	@echo "make mutants       break the product in some eighty ways and see whether the tests notice; takes hours"
+	@echo "make mutants       break the product in more than a hundred ways and see whether the tests notice; takes hours"
 	@echo "make format        reformat the sources"
 	@echo "make lint          clang-format, clang-tidy and shellcheck"
 	@echo "make screenshots   docs/images, the dashboard of a real relay"
@@ -30,6 +30,7 @@ help:
 	@echo "make bench-full    the same with long runs, and docs/evidence/performance.md from it"
 	@echo "make bench-storage measure the storage layouts"
 	@echo "make bench-ordering measure what ordering keys cost unordered messages"
+	@echo "make bench-peers   the library beside graphile-worker, pg-boss, BullMQ and PgQ, some minutes; bench-peers-full: long runs"
 	@echo "make packages      install every Debian package that any of these needs; each installs its own"
 	@echo "make clean         remove build/"
 
@@ -81,6 +82,15 @@ bench bench-full bench-storage bench-ordering:
 	cmake --build --preset product -j $(JOBS) --target $(subst -,_,$(@:-full=))
 	build/product/bin/$(subst -,_,$(@:-full=)) $(BENCH) \
 		$(if $(filter bench-full,$@),--full --page=docs/evidence/performance.md)
+
+# The same program, with what others use instead; writes docs/evidence/peers.md.
+bench-peers bench-peers-full:
+	@tools/install_packages.sh build bench peers
+	@tools/npm_packages.sh bench/peers build/peers --programs
+	cmake --preset product
+	cmake --build --preset product -j $(JOBS) --target bench
+	build/product/bin/bench --peers=build/peers --output=build/bench-peers --page=docs/evidence/peers.md \
+		$(if $(filter %-full,$@),--full) $(BENCH)
 
 # An input that breaks a target is left in tests/fuzz/regressions, and every build repeats it from then on.
 FUZZ_SECONDS ?= 300

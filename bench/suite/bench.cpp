@@ -6,6 +6,7 @@
 #include <ctime>
 
 #include "suite/machine.hpp"
+#include "suite/peers.hpp"
 #include "suite/report/table.hpp"
 
 namespace bench {
@@ -32,6 +33,10 @@ private:
 
 }  // namespace
 
+void add(Comparison& comparison, std::vector<Variant> variants) {
+    for (Variant& variant : variants) comparison.variants.push_back(std::move(variant));
+}
+
 Bench::Bench(Options options) : options_(std::move(options)) {
     {
         const SlowFlush slow(options_.flush_us);
@@ -48,6 +53,10 @@ Bench::Bench(Options options) : options_(std::move(options)) {
         "{} s of load or {} messages of backlog; payload 200 bytes, no idempotency key, history "
         "off unless a row says otherwise",
         options_.seconds, options_.backlog);
+    if (options_.with_peers()) {
+        peers_ = std::make_unique<Peers>(options_.peers, *engine("postgresql"));
+        results_.about["peers"] = peers_->about();
+    }
     for (const auto& engine : engines_) results_.about[engine->name()] = engine->about();
 }
 

@@ -27,6 +27,10 @@ struct Comparison {
     std::vector<Variant> variants{};
 };
 
+void add(Comparison& comparison, std::vector<Variant> variants);
+
+class Peers;
+
 class Bench {
 public:
     explicit Bench(Options options);
@@ -37,6 +41,9 @@ public:
     // nullptr when that engine is not wanted.
     Engine* engine(const std::string& name) const;
 
+    // nullptr when they are not wanted.
+    const Peers* peers() const { return peers_.get(); }
+
     // Every variant once, then all of them again, each time beginning with another. `repetitions`
     // 0: those of the options.
     void run(const Comparison& comparison, std::size_t repetitions = 0);
@@ -46,6 +53,7 @@ public:
 private:
     const Options options_;
     std::vector<std::unique_ptr<Engine>> engines_;
+    std::unique_ptr<Peers> peers_;
     Results results_;
 };
 

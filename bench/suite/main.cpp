@@ -34,7 +34,7 @@ Flags parse(int argument_count, char** arguments) {
     static const std::set<std::string> known = {
         "full",     "question", "engine", "repetitions", "seconds", "backlog", "snapshot-seconds",
         "flush-us", "output",   "render", "page",        "list",    "consume", "listen",
-        "help"};
+        "peers",    "help"};
     Flags flags;
     for (int i = 1; i < argument_count; ++i) {
         const std::string_view argument = arguments[i];
@@ -96,6 +96,10 @@ Options options_from(const Flags& flags) {
             throw UsageError("unknown engine " + name);
     }
     if (flags.contains("output")) options.output = flags.at("output");
+    if (flags.contains("peers")) {
+        options.peers = flags.at("peers");
+        options.engines = {"postgresql"};
+    }
     return options;
 }
 
@@ -132,6 +136,7 @@ int measure(const Flags& flags, const Options& options) {
     bool all_answered = true;
     for (const Question& question : questions()) {
         if (!options.wants_question(question.id)) continue;
+        if (options.with_peers() && question.peers_metric.empty()) continue;
         all_answered = ask(bench, question) && all_answered;
         // What is there is kept, whatever becomes of the rest of a long run.
         write_json(bench.results(), file);

@@ -23,7 +23,9 @@ struct Options {
     std::set<std::string> questions{};  // empty: all
     std::set<std::string> engines{};    // empty: all
     std::filesystem::path output = "build/bench";
+    std::filesystem::path peers{};  // where the peers are; empty: they are not measured
 
+    bool with_peers() const { return !peers.empty(); }
     bool quick() const { return mode == "quick"; }
     bool wants_question(const std::string& id) const {
         return questions.empty() || questions.contains(id);
@@ -36,7 +38,7 @@ struct Options {
 inline constexpr const char* usage =
     "usage: bench [--full] [--question=ID,...] [--engine=NAME,...] [--repetitions=N]\n"
     "             [--seconds=S] [--backlog=N] [--snapshot-seconds=S] [--flush-us=N]\n"
-    "             [--output=FOLDER]\n"
+    "             [--output=FOLDER] [--peers=FOLDER]\n"
     "       bench --render=RESULTS.JSON [--page=PAGE.MD] [--output=FOLDER]\n"
     "       bench --list\n";
 

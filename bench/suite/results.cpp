@@ -15,6 +15,22 @@ std::optional<Spread> spread_of(const std::vector<double>& values) {
 
 }  // namespace
 
+const char* to_string(Role role) {
+    switch (role) {
+        case Role::floor:
+            return "floor";
+        case Role::peer:
+            return "peer";
+        default:
+            return "ours";
+    }
+}
+
+Role role_from(std::string_view text) {
+    if (text == "floor") return Role::floor;
+    return text == "peer" ? Role::peer : Role::ours;
+}
+
 const Series* Group::find(std::string_view name) const {
     const auto found = std::find_if(series.begin(), series.end(),
                                     [&](const Series& one) { return one.name == name; });
@@ -42,6 +58,8 @@ std::optional<Spread> ratio(const Series& series, const Series& reference,
     }
     return spread_of(values);
 }
+
+bool has_peers(const Results& results) { return results.about.contains("peers"); }
 
 const Group* Results::find(std::string_view question, std::string_view engine,
                            std::string_view setting) const {

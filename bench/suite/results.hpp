@@ -25,6 +25,10 @@ inline constexpr const char* claim_growth = "claim_p50_end_to_start";
 inline constexpr const char* busy_percent = "busy_percent_of_a_core";
 inline constexpr const char* table_mib = "table_size_mib";
 inline constexpr const char* rss_mib = "peak_rss_mib";
+inline constexpr const char* wait_start_ms = "mean_wait_start_ms";
+inline constexpr const char* wait_end_ms = "mean_wait_end_ms";
+inline constexpr const char* waiting_end = "waiting_at_end";
+inline constexpr const char* delivered_percent = "delivered_percent";
 }  // namespace metric
 
 // One measurement: a value for each metric that it has.
@@ -33,7 +37,11 @@ using Sample = std::map<std::string, double>;
 enum class Role {
     floor,  // written by hand against the driver
     ours,
+    peer,  // what one would use instead
 };
+
+const char* to_string(Role role);
+Role role_from(std::string_view text);
 
 struct Series {
     std::string name{};
@@ -72,5 +80,8 @@ struct Results {
     const Group* find(std::string_view question, std::string_view engine,
                       std::string_view setting) const;
 };
+
+// Whether the peers were measured, too.
+bool has_peers(const Results& results);
 
 }  // namespace bench

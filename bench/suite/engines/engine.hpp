@@ -40,6 +40,8 @@ public:
 std::unique_ptr<Engine> make_postgres();
 std::unique_ptr<Engine> make_mariadb();
 std::unique_ptr<Engine> make_sqlite();
+// For peers only. `flushes`: every change is on the disk before it is confirmed.
+std::unique_ptr<Engine> make_redis(bool flushes);
 
 // Processor seconds of process `pid`, those of its ended children included; 0 when it is gone.
 double process_cpu(long pid, bool with_ended_children);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "suite/ours.hpp"
+#include "suite/peers.hpp"
 #include "suite/questions/questions.hpp"
 
 namespace bench {
@@ -73,9 +74,46 @@ void compare(Bench& bench, Engine& engine, int workers, std::uint32_t batch) {
     bench.run(comparison);
 }
 
+// Everybody in configurations of their own.
+void compare_peers(Bench& bench, Engine& engine) {
+    const std::string floor_url = engine.fresh_database();
+    const auto floor = engine.floor(floor_url);
+    const Ours ours(engine.fresh_database());
+    const std::size_t backlog = bench.options().backlog;
+    const double limit_seconds = bench.options().quick() ? 3 : 20;
+    constexpr int workers = 2;
+    Comparison comparison{
+        "cold_drain", engine.name(), fmt::format("{} messages", backlog), "by hand, batch 100", {}};
+    for (const std::uint32_t batch : {1U, 100U, 1000U}) {
+        const std::size_t some = batch == 1 ? std::min(backlog, backlog_of_single) : backlog;
+        comparison.variants.push_back(
+            {fmt::format("by hand, batch {}", batch), Role::floor, [&, batch, some] {
+                 return by_hand(engine, floor_url, *floor, workers, batch, some);
+             }});
+        comparison.variants.push_back(
+            {fmt::format("verbs, batch {}", batch), Role::ours,
+             [&, batch, some] { return by_verbs(engine, ours, workers, batch, some); }});
+    }
+    comparison.variants.push_back({"dispatcher, default", Role::ours, [&] {
+                                       ours.fill(backlog);
+                                       engine.settle(ours.url);
+                                       return drain_by_dispatcher(engine, ours, {}, backlog);
+                                   }});
+    comparison.variants.push_back({"dispatcher, batch 1,000", Role::ours, [&] {
+                                       return by_dispatcher(engine, ours, workers, 1000, backlog);
+                                   }});
+    add(comparison, bench.peers()->variants(bench.peers()->all(), 10, [&](PeerProcess& peer) {
+        peer.ask(fmt::format("fill {}", backlog));
+        peer.engine().settle(peer.url());
+        return peer.measure(fmt::format("drain {} {}", backlog, limit_seconds));
+    }));
+    bench.run(comparison);
+}
+
 }  // namespace
 
 void ask_cold_drain(Bench& bench) {
+    if (bench.peers() != nullptr) return compare_peers(bench, *bench.engine("postgresql"));
     for (const auto& engine : bench.engines()) {
         for (const std::uint32_t batch : {1U, 100U, 1000U}) {
             // MariaDB is the slowest, and its bar is at 100.

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "suite/ours.hpp"
+#include "suite/peers.hpp"
 #include "suite/questions/questions.hpp"
 
 namespace bench {
@@ -36,6 +37,13 @@ void compare(Bench& bench, Engine& engine, std::size_t rows) {
                                            };
                                        });
                                    }});
+    if (bench.peers() != nullptr) {
+        add(comparison,
+            bench.peers()->variants(bench.peers()->writers(), 1, [&](PeerProcess& peer) {
+                peer.ask(fmt::format("fill {}", rows));
+                return peer.measure(fmt::format("bulk {} {}", rows, seconds));
+            }));
+    }
     bench.run(comparison);
 }
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "suite/ours.hpp"
+#include "suite/peers.hpp"
 #include "suite/questions/questions.hpp"
 
 namespace bench {
@@ -29,16 +30,25 @@ void compare(Bench& bench, Engine& engine, int writers) {
             };
         });
     };
-    bench.run({"enqueue_single",
-               engine.name(),
-               fmt::format("{} writers", writers),
-               "INSERT",
-               {{"INSERT", Role::floor,
-                 [&] {
-                     return measure_load(engine, floor_writers, seconds,
-                                         [&](int thread) { return insert_step(*floor, thread); });
-                 }},
-                {"enqueue", Role::ours, enqueue}}});
+    Comparison comparison{"enqueue_single",
+                          engine.name(),
+                          fmt::format("{} writers", writers),
+                          "INSERT",
+                          {{"INSERT", Role::floor,
+                            [&] {
+                                return measure_load(
+                                    engine, floor_writers, seconds,
+                                    [&](int thread) { return insert_step(*floor, thread); });
+                            }},
+                           {"enqueue", Role::ours, enqueue}}};
+    if (bench.peers() != nullptr) {
+        add(comparison,
+            bench.peers()->variants(bench.peers()->writers(), writers, [&](PeerProcess& peer) {
+                peer.ask(fmt::format("warm {}", writers));
+                return peer.measure(fmt::format("enqueue {} {}", writers, seconds));
+            }));
+    }
+    bench.run(comparison);
 }
 
 }  // namespace
@@ -47,7 +57,9 @@ void ask_enqueue_single(Bench& bench) {
     for (const auto& engine : bench.engines()) {
         for (const int writers : {1, 8, 32}) {
             if (!engine->concurrent_writers() && writers > 8) continue;
-            if (bench.options().quick() && engine->concurrent_writers() && writers == 1) continue;
+            if (bench.options().quick() && !bench.options().with_peers() &&
+                engine->concurrent_writers() && writers == 1)
+                continue;
             compare(bench, *engine, writers);
         }
     }

@@ -4,11 +4,13 @@
 #include <filesystem>
 #include <iostream>
 #include <mutex>
+#include <sstream>
 #include <stdexcept>
 #include <thread>
 
 #include "suite/floors/postgres_listener.hpp"
 #include "suite/ours.hpp"
+#include "suite/peers.hpp"
 #include "suite/questions/questions.hpp"
 #include "support/process.hpp"
 
@@ -59,7 +61,7 @@ void send_steadily(std::size_t count, Duration pace, const std::function<void(st
     }
 }
 
-Sample own_process(const Ours& ours, std::size_t count) {
+Sample own_process(const Ours& ours, std::size_t count, Duration pace) {
     std::vector<std::int64_t> committed(count);
     std::vector<std::int64_t> handled(count);
     std::atomic<std::size_t> seen = 0;
@@ -69,7 +71,7 @@ Sample own_process(const Ours& ours, std::size_t count) {
         ++seen;
     });
     dispatcher.start();
-    send_steadily(count, std::chrono::milliseconds{2}, [&](std::size_t number) {
+    send_steadily(count, pace, [&](std::size_t number) {
         const auto tx = ours.store->begin();
         // Before the message: the first to hear that the server has confirmed.
         tx->after_commit([&committed, number] { committed[number] = stamp(); });
@@ -134,6 +136,86 @@ Sample listening_process(Engine& engine, std::size_t count) {
                          [&](std::size_t number) { writer.send(number); });
 }
 
+std::vector<Variant> other_process_variants(Engine& engine, const Ours& ours, std::size_t count) {
+    std::vector<Variant> variants{
+        {"dispatcher", Role::ours, [&, count] {
+             return other_process(engine, "--consume=" + ours.url, count, [&](std::size_t number) {
+                 ours.outbox.enqueue(numbered(number));
+             });
+         }}};
+    if (engine.name() == "postgresql") {
+        variants.push_back(
+            {"LISTEN loop", Role::floor, [&, count] { return listening_process(engine, count); }});
+    }
+    return variants;
+}
+
+std::vector<std::int64_t> stamps(const std::string& line) {
+    std::vector<std::int64_t> out;
+    std::istringstream words(line);
+    for (std::int64_t word = 0; words >> word;) out.push_back(word);
+    return out;
+}
+
+// From when its enqueue has returned to when the handler was called, for those that were handled
+// soon enough. A handler that was faster than the return counts as 0.
+Sample latency_of_peer(const Peers& peers, const Peer& peer, bool own, std::size_t count) {
+    constexpr double limit_seconds = 10;
+    const std::string url = peer.engine->fresh_database();
+    const auto consumer = peers.start(peer, url);
+    const auto another = own ? nullptr : peers.start(peer, url);
+    PeerProcess& writer = own ? *consumer : *another;
+    consumer->ask("listen");
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    writer.ask(fmt::format("send {} 10", count));
+    const Stopwatch watch;
+    while (consumer->count("handled") < count && watch.seconds() < limit_seconds)
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    const std::vector<std::int64_t> committed = stamps(writer.ask("committed"));
+    const std::vector<std::int64_t> handled = stamps(consumer->ask("received"));
+    std::vector<double> micros;
+    for (std::size_t i = 0; i < std::min(committed.size(), handled.size()); ++i) {
+        if (handled[i] != 0)
+            micros.push_back(std::max(0.0, static_cast<double>(handled[i] - committed[i]) / 1000));
+    }
+    Sample sample{{metric::delivered_percent,
+                   100 * static_cast<double>(micros.size()) / static_cast<double>(count)}};
+    if (!micros.empty()) {
+        sample[metric::p50_us] = percentile(micros, 0.5);
+        sample[metric::p99_us] = percentile(micros, 0.99);
+    }
+    return sample;
+}
+
+// Everybody at 100 messages a second; the peers with a fresh database for each sample.
+void ask_latency_of_peers(Bench& bench) {
+    Engine& engine = *bench.engine("postgresql");
+    const Peers& peers = *bench.peers();
+    const std::size_t count = bench.options().quick() ? 100 : 600;
+    const Ours ours(engine.fresh_database());
+    for (const bool own : {true, false}) {
+        Comparison comparison{
+            "latency",
+            engine.name(),
+            own ? "own process, 100 messages a second" : "other process, 100 messages a second",
+            "",
+            {}};
+        if (own) {
+            comparison.variants.push_back(
+                {"hot path", Role::ours,
+                 [&] { return own_process(ours, count, std::chrono::milliseconds{10}); }});
+        } else {
+            comparison.variants = other_process_variants(engine, ours, count);
+        }
+        for (const Peer& peer : peers.all()) {
+            comparison.variants.push_back({peer.name, Role::peer, [&, own] {
+                                               return latency_of_peer(peers, peer, own, count);
+                                           }});
+        }
+        bench.run(comparison, bench.options().quick() ? 1 : 0);
+    }
+}
+
 void say_ready() {
     fmt::print("ready\n");
     std::fflush(stdout);
@@ -169,6 +251,7 @@ int consume(const std::string& url) {
 }
 
 void ask_latency(Bench& bench) {
+    if (bench.peers() != nullptr) return ask_latency_of_peers(bench);
     const std::size_t own = bench.options().quick() ? 300 : 2000;
     const std::size_t other = bench.options().quick() ? 100 : 600;
     for (const auto& engine : bench.engines()) {
@@ -177,20 +260,11 @@ void ask_latency(Bench& bench) {
                    engine->name(),
                    "own process, 500 messages a second",
                    "",
-                   {{"hot path", Role::ours, [&] { return own_process(ours, own); }}}});
-        Comparison comparison{
-            "latency", engine->name(), "other process, 100 messages a second", "", {}};
-        comparison.variants.push_back(
-            {"dispatcher", Role::ours, [&] {
-                 return other_process(
-                     *engine, "--consume=" + ours.url, other,
-                     [&](std::size_t number) { ours.outbox.enqueue(numbered(number)); });
-             }});
-        if (engine->name() == "postgresql") {
-            comparison.reference = "LISTEN loop";
-            comparison.variants.push_back(
-                {"LISTEN loop", Role::floor, [&] { return listening_process(*engine, other); }});
-        }
+                   {{"hot path", Role::ours,
+                     [&] { return own_process(ours, own, std::chrono::milliseconds{2}); }}}});
+        Comparison comparison{"latency", engine->name(), "other process, 100 messages a second",
+                              engine->name() == "postgresql" ? "LISTEN loop" : "",
+                              other_process_variants(*engine, ours, other)};
         bench.run(comparison, bench.options().quick() ? 1 : 0);
     }
 }

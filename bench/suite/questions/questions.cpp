@@ -7,14 +7,14 @@ const std::vector<Question>& questions() {
         {"enqueue_single", "One message, one commit",
          "Every thread writes one message after the other, each in a transaction of its own. No "
          "dispatcher runs.",
-         metric::rate, ask_enqueue_single},
+         metric::rate, ask_enqueue_single, metric::rate},
         {"enqueue_business", "A message inside a business transaction",
          "BEGIN, UPDATE of an account, the message, COMMIT; every thread has an account of its "
          "own.",
          metric::rate, ask_enqueue_business},
         {"enqueue_bulk", "Many messages in one transaction",
-         "One thread; the floor is the fastest way the driver has.", metric::rate,
-         ask_enqueue_bulk},
+         "One thread; the floor is the fastest way the driver has.", metric::rate, ask_enqueue_bulk,
+         metric::rate},
         {"hot_single", "The whole life of a message, single commits",
          "Ours enqueues, hands over in memory, handles and acknowledges; the floor only inserts. "
          "The clock stops when all are acknowledged.",
@@ -26,7 +26,7 @@ const std::vector<Question>& questions() {
         {"cold_drain", "Draining a backlog",
          "The floor claims by UPDATE (SKIP LOCKED) and deletes. 'verbs' are claim() and ack() in a "
          "loop, 'dispatcher' is the dispatcher with a handler that does nothing.",
-         metric::rate, ask_cold_drain},
+         metric::rate, ask_cold_drain, metric::rate},
         {"inbox", "Receive, deduplicate and process",
          "100 messages are received, then claimed and marked done. The floor is a table with a "
          "unique key that keeps its rows.",
@@ -39,11 +39,11 @@ const std::vector<Question>& questions() {
          "confirmation "
          "to the handler. Other process: from the return of commit(); the floor is a loop that "
          "LISTENs, whose writer notifies in its transaction.",
-         metric::p50_us, ask_latency},
+         metric::p50_us, ask_latency, metric::p50_us},
         {"snapshot", "An old snapshot is held",
          "3,000 messages a second in and out, two workers, batches of up to 100, with and without "
          "a REPEATABLE READ transaction that stays open in the same database.",
-         metric::claim_end_ms, ask_snapshot},
+         metric::claim_end_ms, ask_snapshot, metric::wait_end_ms},
         {"growth_backlog", "Growth: the length of the backlog",
          "Processor time of claiming and acknowledging 1,000 messages while so many wait.",
          metric::cpu, ask_growth_backlog},

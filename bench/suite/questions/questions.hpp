@@ -14,6 +14,8 @@ struct Question {
     std::string note{};    // how it was measured, in a sentence or two
     std::string metric{};  // what the picture shows
     void (*ask)(Bench&) = nullptr;
+    // What it shows when the peers are asked, too; empty: they are not.
+    std::string peers_metric{};
 };
 
 const std::vector<Question>& questions();

@@ -22,6 +22,10 @@ const std::vector<Column> all_columns = {
     {metric::busy_percent, "busy % of a core"},
     {metric::table_mib, "database MiB"},
     {metric::rss_mib, "peak RSS MiB"},
+    {metric::wait_start_ms, "mean wait ms, start"},
+    {metric::wait_end_ms, "mean wait ms, end"},
+    {metric::waiting_end, "waiting at the end"},
+    {metric::delivered_percent, "delivered %"},
 };
 
 std::string with_commas(long long value) {

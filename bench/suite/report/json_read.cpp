@@ -133,7 +133,7 @@ private:
 };
 
 Series series_from(const Json& json) {
-    Series out{json.text("name"), json.text("role") == "floor" ? Role::floor : Role::ours, {}};
+    Series out{json.text("name"), role_from(json.text("role")), {}};
     for (const auto& [name, values] : json.at("metrics").as<std::map<std::string, Json>>()) {
         const auto& samples = values.at("samples").as<std::vector<Json>>();
         out.samples.resize(std::max(out.samples.size(), samples.size()));

@@ -59,8 +59,7 @@ std::string series_json(const Group& group, const Series& series) {
     return fmt::format(
         "\n      {{\"name\": {}, \"role\": \"{}\", \"rate_ratio\": {},\n        \"metrics\": "
         "{{{}}}}}",
-        quoted(series.name), series.role == Role::floor ? "floor" : "ours", ratio_json,
-        metrics_json(series));
+        quoted(series.name), to_string(series.role), ratio_json, metrics_json(series));
 }
 
 std::string group_json(const Group& group) {

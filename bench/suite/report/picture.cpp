@@ -33,9 +33,20 @@ std::string text_at(double x, double y, const std::string& text, const std::stri
     return fmt::format("<text x=\"{}\" y=\"{:.0f}\" {}>{}</text>\n", x, y, style, escaped(text));
 }
 
+const char* colour_of(Role role) {
+    switch (role) {
+        case Role::floor:
+            return "#9aa5b1";
+        case Role::peer:
+            return "#4a78b5";
+        default:
+            return "#2f7d4f";
+    }
+}
+
 // A bar from zero, a thin line from the lowest to the highest sample, and the figure behind it.
 std::string bar(const Series& series, const Spread& value, double y, double scale) {
-    const char* const colour = series.role == Role::floor ? "#9aa5b1" : "#2f7d4f";
+    const char* const colour = colour_of(series.role);
     std::string out = text_at(label_width - 8, y + 13, series.name, "text-anchor=\"end\"");
     out += fmt::format("<rect x=\"{}\" y=\"{:.0f}\" width=\"{:.1f}\" height=\"15\" fill=\"{}\"/>\n",
                        label_width, y + 1, std::max(1.0, value.median * scale), colour);
@@ -52,10 +63,10 @@ struct Drawing {
 };
 
 // Each group has a scale of its own: it is the ratio within it that counts.
-void draw_group(Drawing& drawing, const Group& group, const Question& question) {
+void draw_group(Drawing& drawing, const Group& group, const std::string& metric_name) {
     double highest = 0;
     for (const Series& series : group.series) {
-        if (const auto value = spread(series, question.metric))
+        if (const auto value = spread(series, metric_name))
             highest = std::max(highest, value->high);
     }
     if (highest <= 0) return;
@@ -63,7 +74,7 @@ void draw_group(Drawing& drawing, const Group& group, const Question& question) 
         text_at(8, drawing.y + 14, group.engine + ", " + group.setting, "font-weight=\"bold\"");
     drawing.y += line_height;
     for (const Series& series : group.series) {
-        const auto value = spread(series, question.metric);
+        const auto value = spread(series, metric_name);
         if (!value) continue;
         drawing.body += bar(series, *value, drawing.y, bar_max / highest);
         drawing.y += line_height;
@@ -75,9 +86,10 @@ void draw_group(Drawing& drawing, const Group& group, const Question& question) 
 
 bool write_picture(const Results& results, const Question& question,
                    const std::filesystem::path& folder) {
+    const std::string& metric_name = has_peers(results) ? question.peers_metric : question.metric;
     Drawing drawing;
     for (const Group& group : results.groups) {
-        if (group.question == question.id) draw_group(drawing, group, question);
+        if (group.question == question.id) draw_group(drawing, group, metric_name);
     }
     if (drawing.body.empty()) return false;
     std::ofstream out(folder / (question.id + ".svg"));
@@ -88,7 +100,7 @@ bool write_picture(const Results& results, const Question& question,
         width, drawing.y + 10);
     out << text_at(8, 24, question.title, "font-size=\"17\" font-weight=\"bold\"");
     out << text_at(8, 44,
-                   question.metric +
+                   metric_name + (has_peers(results) ? "; blue: peers" : "") +
                        "; grey: floor, green: ours; line: lowest to highest sample; "
                        "each group has its own scale",
                    "fill=\"#555\"");

@@ -38,8 +38,8 @@ void print_group(const Group& group) {
     for (const Column& column : columns) lines[0].push_back(column.heading);
     lines[0].push_back(group.reference.empty() ? "" : "ratio");
     for (const Series& series : group.series) {
-        std::vector<std::string> line{(series.role == Role::floor ? "floor: " : "ours:  ") +
-                                      series.name};
+        std::vector<std::string> line{
+            fmt::format("{:<7}{}", to_string(series.role) + std::string(":"), series.name)};
         for (const Column& column : columns) {
             const auto found = spread(series, column.metric);
             line.push_back(found ? figure(*found, shows_range(column.metric)) : "");
