@@ -1,25 +1,20 @@
 """toml_blocks.py <source tree> <program>: every configuration in the documentation is one that the program accepts."""
 
-import glob
 import os
 import re
 import subprocess
 import sys
 import tempfile
 
+from pages import blocks, clean_environment
+
 root, program = sys.argv[1:3]
-blocks = []
-for path in sorted(glob.glob(os.path.join(root, "**", "*.md"), recursive=True)):
-    if os.sep + "build" + os.sep in path:
-        continue
-    with open(path, encoding="utf-8") as file:
-        for block in re.findall(r"^```toml\n(.*?)^```", file.read(), flags=re.DOTALL | re.MULTILINE):
-            blocks.append((os.path.relpath(path, root), block))
+configurations = [(str(block), block.text) for block in blocks(root) if block.language == "toml"]
 
 failed = 0
-for path, block in blocks:
+for path, block in configurations:
     with tempfile.TemporaryDirectory() as folder:
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("POSTROOM_")}
+        environment = clean_environment()
         for name in re.findall(r"\$\{env:(\w+)\}", block):
             environment[name] = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" if "SIGNING" in name else "x"
         # Files that a reader has and this machine has not.
@@ -35,5 +30,5 @@ for path, block in blocks:
         if ran.returncode != 0:
             failed += 1
             print(f"{path}: {ran.stderr}{block}", file=sys.stderr)
-print(f"{len(blocks)} configurations, {failed} refused")
-sys.exit(1 if failed or not blocks else 0)
+print(f"{len(configurations)} configurations, {failed} refused")
+sys.exit(1 if failed or not configurations else 0)
