@@ -94,10 +94,13 @@ END {
     print "# Conformance"
     print ""
     print "Written by `tools/conformance_report.sh` from the names of the tests; a test fails when it is stale."
-    print "Every test listed here runs with `make test`, on each of the backends named beside it; on Mysql with `make test-full`."
+    print "Every test listed here runs with `make test`, on each of the backends named beside it; on Mysql and MysqlProcedures with `make test-full`."
     print ""
-    print "PostgresFunctions is PostgreSQL through the SQL functions `infra.outbox_*` and `infra.inbox_*`, PgBouncer is"
-    print "PostgreSQL through a transaction pooler. A test without backends concerns code that knows no database."
+    print "PostgresFunctions is PostgreSQL through the SQL functions `infra.outbox_*` and `infra.inbox_*`, MariadbProcedures and"
+    print "MysqlProcedures are those servers through the procedures `outbox_*` and `inbox_*`, PgBouncer is PostgreSQL through a"
+    print "transaction pooler. PostgresWorker and MariadbWorker work with the rights that the guide gives a worker."
+    print "A test without backends concerns code that knows no database. SQL Server is not named here: its laws are added where a"
+    print "server is, with `make test-sqlserver`."
     head("Outbox (000), numbered")
     for (i = 1; i <= 107; i++) { id = sprintf("OBX-%03d", i); row(id, id) }
     head("Outbox (000), section 5 without numbers")

@@ -57,7 +57,7 @@ for (const engine of engines)
                 await world.enqueue([{ topic: "order.placed", payload: { n: 2 } }]);
                 await page.locator(".panel", { hasText: world.orders.origin }).getByText(/^p50 .*, p99 .*s$/).waitFor();
                 const billing = page.locator(".panel", { hasText: world.billing.origin });
-                await billing.getByText(/connect to server/).first().waitFor();
+                await billing.getByText(/Connection refused/).first().waitFor();
                 // A probe of its own accord may be under way just now; then there is no open circuit to try.
                 await until(async () => {
                     await billing.getByRole("button", { name: "Probe now" }).click();
