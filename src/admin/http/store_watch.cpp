@@ -59,8 +59,8 @@ void StoreWatch::look_at_all(const std::stop_token& stop) {
 }
 
 void StoreWatch::look_at(Store& store) {
+    StoreView view{.look = begin_look()};
     metrics_.sample(store);
-    StoreView view;
     try {
         view.now = store.now();
         view.paused = paused_topics(store);
@@ -71,7 +71,13 @@ void StoreWatch::look_at(Store& store) {
         return;  // the sample tells that it is down; what was known before stands
     }
     const base::MutexLock lock(mutex_);
-    views_.insert_or_assign(store.id(), std::move(view));
+    StoreView& known = views_[store.id()];
+    if (known.look < view.look) known = std::move(view);
+}
+
+std::uint64_t StoreWatch::begin_look() {
+    const base::MutexLock lock(mutex_);
+    return ++looks_;
 }
 
 std::optional<SchemaReport> StoreWatch::schema_of(const std::string& store) {

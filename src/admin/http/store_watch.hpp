@@ -7,6 +7,7 @@
 // Thread safety: start() and stop() by one thread, views() by any. It has a thread of its own.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
@@ -30,6 +31,7 @@ struct StoreView {
     std::optional<RestoreHold> hold{};     // delivery is held
     std::optional<SchemaReport> schema{};  // none: nobody told how to ask
     Instant now{};                         // the database's clock
+    std::uint64_t look = 0;                // looks are numbered as they begin
 };
 
 class StoreWatch {
@@ -49,12 +51,14 @@ public:
     // Why a store that should be there could not be opened; nullopt: it was, or there is none.
     std::optional<std::string> unopened(const std::string& store) const;
 
-    // Looks at one store now, after a change.
+    // Looks at one store now, after a change. A look that began before it and ends after it changes
+    // nothing any more.
     void look_at(Store& store);
 
 private:
     void run(const std::stop_token& stop);
     void look_at_all(const std::stop_token& stop);
+    std::uint64_t begin_look();
     std::optional<SchemaReport> schema_of(const std::string& store);
     void note_unopened(const std::vector<StorePtr>& present);
     void forget_removed(const std::vector<StorePtr>& present);
@@ -69,6 +73,7 @@ private:
     std::set<std::string> gone_;     // that had left by then
 
     mutable base::Mutex mutex_;
+    std::uint64_t looks_ POSTROOM_GUARDED_BY(mutex_) = 0;
     std::map<std::string, StoreView> views_ POSTROOM_GUARDED_BY(mutex_);
     std::map<std::string, std::string> unopened_ POSTROOM_GUARDED_BY(mutex_);  // why
     std::map<std::string, Instant> schema_asked_ POSTROOM_GUARDED_BY(mutex_);
