@@ -95,7 +95,11 @@ void Janitor::observe_purged(Queue queue, std::uint64_t count) const {
 void Janitor::observe_figures() const {
     if (!notifier_.wants(EventKind::queue_depths) && !notifier_.wants(EventKind::oldest_lag))
         return;
-    notifier_.observe(StateView(shared_)->depths());
+    const Event depths = [&] {
+        const StateView state(shared_);
+        return state->depths();
+    }();
+    notifier_.observe(depths);  // while the state is not locked
     // The first in line, not counts(): those look at every message that waits.
     const std::vector<Message> first = setup_.store.find(
         setup_.options.queue,
