@@ -21,8 +21,6 @@ constexpr std::size_t own_rows_max = 16;
 constexpr std::size_t own_bytes_max = std::size_t{64} * 1024;
 
 constexpr unsigned gather_skip_max = 64;  // groups
-// A leader that takes longer is no longer waited for: another one leads beside it.
-constexpr std::chrono::milliseconds stuck_after{500};
 
 std::size_t bytes_of(std::span<const NewMessage> messages) {
     return std::accumulate(
@@ -88,15 +86,29 @@ EnqueueGroup::Fate EnqueueGroup::join(const std::shared_ptr<Request>& request) {
         waiting_.push_back(request);
         if (goal_ > 0 && waiting_.size() >= goal_) gathered_.notify_one();
     }
+    // Those who wait may be all there are: nobody else need come along to notice a stuck leader.
+    while (!request->told_within(options_.stuck_after))
+        if (takes_over(request)) return Fate::leads;
     return request->wait();
+}
+
+// Whether it leads from now on; not when a leader has taken it along, whose word it waits for then.
+bool EnqueueGroup::takes_over(const std::shared_ptr<Request>& request) {
+    const base::MutexLock lock(mutex_);
+    const auto at = std::ranges::find(waiting_, request);
+    if (at == waiting_.end() || leads_since_.size() >= leaders_max()) return false;
+    waiting_.erase(at);
+    appoint(*request);
+    return true;
 }
 
 // One leader would have two threads that write by turns wait for each other's commit, where the
 // database would have made one flush of both. Of more writers the groups are larger with one, but
 // one whose connection is silent must not keep all of them waiting.
 std::size_t EnqueueGroup::leaders_max() const {
-    const bool stuck = !leads_since_.empty() &&
-                       std::chrono::steady_clock::now() - leads_since_.front() > stuck_after;
+    const bool stuck =
+        !leads_since_.empty() &&
+        std::chrono::steady_clock::now() - leads_since_.front() > options_.stuck_after;
     return writers_ <= 2 || stuck ? 2 : 1;
 }
 
@@ -157,9 +169,9 @@ void EnqueueGroup::gather(base::MutexLock& lock) {
     const std::size_t writers = std::min(writers_, rows_max);
     if (waiting_.size() + 1 >= writers || !pace_.waits()) return;
     goal_ = writers - 1;
-    pace_.waited(gathered_.wait_for(lock, {}, gather_max_, [this]() POSTROOM_REQUIRES(mutex_) {
-        return waiting_.size() >= goal_;
-    }));
+    pace_.waited(gathered_.wait_for(
+        lock, {}, options_.gather_max,
+        [this]() POSTROOM_REQUIRES(mutex_) { return waiting_.size() >= goal_; }));
     goal_ = 0;
 }
 

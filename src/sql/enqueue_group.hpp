@@ -47,16 +47,22 @@ private:
     unsigned skip_ = 0;
 };
 
+struct EnqueueGroupOptions {
+    // How long a leader waits for those who have just been told. Less than a flush takes on most
+    // disks.
+    Duration gather_max = std::chrono::microseconds{150};
+    // A leader that takes longer is no longer waited for: another one leads beside it.
+    Duration stuck_after = std::chrono::milliseconds{500};
+};
+
 class EnqueueGroup {
 public:
     // Stores the messages in one transaction; results in their order.
     using Write = std::function<std::vector<EnqueueResult>(
         std::span<const NewMessage* const> messages, const BornLease* born)>;
 
-    // `gather_max`: how long a leader waits for those who have just been told. Less than a flush
-    // takes on most disks.
-    explicit EnqueueGroup(Write write, Duration gather_max = std::chrono::microseconds{150})
-        : write_(std::move(write)), gather_max_(gather_max) {
+    explicit EnqueueGroup(Write write, const EnqueueGroupOptions& options = {})
+        : write_(std::move(write)), options_(options) {
         leads_since_.reserve(2);  // whoever is appointed must not fail
     }
     EnqueueGroup(const EnqueueGroup&) = delete;
@@ -87,6 +93,7 @@ private:
     using Requests = std::list<std::shared_ptr<Request>>;
 
     Fate join(const std::shared_ptr<Request>& request);
+    bool takes_over(const std::shared_ptr<Request>& request);
     std::vector<EnqueueResult> lead(Request& own);
     void take_followers(const Request& own, Requests& followers);
     void gather(base::MutexLock& lock) POSTROOM_REQUIRES(mutex_);
@@ -98,7 +105,7 @@ private:
     void pass_on(const Request& own);
 
     const Write write_;
-    const Duration gather_max_;
+    const EnqueueGroupOptions options_;
 
     mutable base::Mutex mutex_;
     std::vector<SteadyTime> leads_since_ POSTROOM_GUARDED_BY(mutex_);  // of each leader, in order
