@@ -96,7 +96,13 @@ void mark_waiting(Store& store, Queue queue, MessagePage& page) {
         return listed.message.state == State::ready && !listed.paused;
     };
     if (std::ranges::none_of(page.messages, may_wait)) return;
-    const std::vector<CircuitReport> down = destinations_down(workers_of(store, queue));
+    std::vector<CircuitReport> down;
+    try {
+        down = destinations_down(workers_of(store, queue));
+    } catch (const Error& error) {
+        // Who may not see the workers sees the messages all the same.
+        if (error.kind() != ErrorKind::rejected) throw;
+    }
     for (ListedMessage& listed : page.messages)
         if (may_wait(listed)) listed.waits_for = circuit_for(listed.message, down, page.now);
 }

@@ -1,6 +1,7 @@
 #include "postroom/store_metrics.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <utility>
 
@@ -17,6 +18,7 @@ constexpr const char* others = "other";
 struct OfStore {
     Metrics counted{};
     StoreCounters counters{};  // without what `counted` has
+    std::uint64_t look = 0;    // that the sample is of; they are numbered as they begin
 };
 
 StoreSample look_at(Store& store) {
@@ -78,6 +80,7 @@ struct StoreMetrics::Figures {
     const StoreMetricsOptions options;
     mutable base::Mutex mutex;
     std::map<std::string, OfStore, std::less<>> stores POSTROOM_GUARDED_BY(mutex);
+    std::atomic<std::uint64_t> looks{0};
 
     OfStore& of(std::string_view store) POSTROOM_REQUIRES(mutex) {
         const auto known = stores.find(store);
@@ -189,14 +192,19 @@ void StoreMetrics::observe(const Event& event) noexcept {
 
 void StoreMetrics::sample(Store& store) noexcept {
     StoreSample sample;
+    const std::uint64_t look = ++figures_->looks;
     try {
         sample = look_at(store);
     } catch (const std::exception& error) {
         sample.at = SystemClock().now();
         sample.error = error.what();
     }
+    // One that began earlier and took longer knows less.
     const base::MutexLock lock(figures_->mutex);
-    figures_->of(store.id()).counters.sample = std::move(sample);
+    OfStore& known = figures_->of(store.id());
+    if (look < known.look) return;
+    known.look = look;
+    known.counters.sample = std::move(sample);
 }
 
 void StoreMetrics::down(const std::string& store, const std::string& error) {

@@ -66,7 +66,7 @@ void StoreWatch::look_at(Store& store) {
         view.paused = paused_topics(store);
         view.hold = restore_hold(store);
         if (StoreControls* const desk = controls_of(store)) view.workers = desk->workers();
-        view.schema = schema_of(store.id());
+        ask_for_schema(store.id());
     } catch (const std::exception&) {
         return;  // the sample tells that it is down; what was known before stands
     }
@@ -80,21 +80,20 @@ std::uint64_t StoreWatch::begin_look() {
     return ++looks_;
 }
 
-std::optional<SchemaReport> StoreWatch::schema_of(const std::string& store) {
-    if (!options_.schema) return std::nullopt;
+// Kept apart from the views: whoever looks while another asks has nothing better to tell.
+void StoreWatch::ask_for_schema(const std::string& store) {
+    if (!options_.schema) return;
     const Instant now = SystemClock().now();
     {
         const base::MutexLock lock(mutex_);
-        const auto known = views_.find(store);
-        const auto asked = schema_asked_.find(store);
-        if (known != views_.end() && asked != schema_asked_.end() &&
-            now - asked->second < schema_interval)
-            return known->second.schema;
-        schema_asked_[store] = now;
+        KnownSchema& known = schemas_[store];
+        if (known.report && now - known.asked < schema_interval) return;
+        known.asked = now;
     }
     const SchemaReport report = options_.schema(store);
     metrics_.schema_version(store, report.version);
-    return report;
+    const base::MutexLock lock(mutex_);
+    schemas_[store].report = report;
 }
 
 void StoreWatch::note_unopened(const std::vector<StorePtr>& present) {
@@ -119,7 +118,7 @@ void StoreWatch::forget_removed(const std::vector<StorePtr>& present) {
         std::ranges::set_difference(present_, ids, std::inserter(gone, gone.end()));
         for (const std::string& id : gone) {
             views_.erase(id);
-            schema_asked_.erase(id);
+            schemas_.erase(id);
         }
     }
     for (const std::set<std::string>& some : {gone_, gone})
@@ -137,7 +136,11 @@ std::optional<std::string> StoreWatch::unopened(const std::string& store) const 
 
 std::map<std::string, StoreView> StoreWatch::views() const {
     const base::MutexLock lock(mutex_);
-    return views_;
+    std::map<std::string, StoreView> out = views_;
+    for (auto& [store, view] : out)
+        if (const auto known = schemas_.find(store); known != schemas_.end())
+            view.schema = known->second.report;
+    return out;
 }
 
 }  // namespace postroom::admin

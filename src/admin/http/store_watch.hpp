@@ -59,7 +59,7 @@ private:
     void run(const std::stop_token& stop);
     void look_at_all(const std::stop_token& stop);
     std::uint64_t begin_look();
-    std::optional<SchemaReport> schema_of(const std::string& store);
+    void ask_for_schema(const std::string& store);
     void note_unopened(const std::vector<StorePtr>& present);
     void forget_removed(const std::vector<StorePtr>& present);
 
@@ -76,7 +76,11 @@ private:
     std::uint64_t looks_ POSTROOM_GUARDED_BY(mutex_) = 0;
     std::map<std::string, StoreView> views_ POSTROOM_GUARDED_BY(mutex_);
     std::map<std::string, std::string> unopened_ POSTROOM_GUARDED_BY(mutex_);  // why
-    std::map<std::string, Instant> schema_asked_ POSTROOM_GUARDED_BY(mutex_);
+    struct KnownSchema {
+        Instant asked{};
+        std::optional<SchemaReport> report{};  // none: not answered yet
+    };
+    std::map<std::string, KnownSchema> schemas_ POSTROOM_GUARDED_BY(mutex_);
     std::jthread thread_;
 };
 
