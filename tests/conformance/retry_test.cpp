@@ -6,16 +6,21 @@ namespace postroom::test {
 using namespace std::chrono_literals;
 
 // Method: for each number of failures a message of its own that has failed so often at short
-// notice; the one that waits longest first, so that none is due again before the others are
-// through.
+// notice; the one that waits longest first. Those that are due again before the others are through
+// are leased and left alone.
 void RetryLaw::expect_back_off(const WorkQueue& by, const std::vector<Duration>& expected) {
+    const auto claim_this = [&](const WorkItemId& id) {
+        for (Message& message : claim())
+            if (message.id == id) return std::move(message);
+        throw std::runtime_error("the message was not claimed");
+    };
     for (std::size_t failures = expected.size(); failures-- > 0;) {
         const WorkItemId id = put();
         for (std::size_t i = 0; i < failures; ++i) {
-            work().abandon(leases_of(claim_one()), "at once", 1ms);
+            work().abandon(leases_of(claim_this(id)), "at once", 1ms);
             pass(5ms);
         }
-        const Message message = claim_one();
+        const Message message = claim_this(id);
         const Instant before = now();
         by.abandon(leases_of(message), "x");
         const Instant after = now();

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 from pages import blocks, clean_environment, is_commands, read_claims, report, why_not_run
@@ -26,12 +27,18 @@ class Folder:
         self.environment = clean_environment(POSTROOM_ADMIN__LISTEN="127.0.0.1:0", PATH=os.path.dirname(program) + os.pathsep + os.environ["PATH"])
         self.background = []
         self.terminal = pty.openpty()
+        threading.Thread(target=self.read_terminal, daemon=True).start()
         self.run("postroom migrate up")
         self.id = json.loads(self.run("postroom enqueue order.placed --payload '{}' --json").stdout)["message_id"]
         self.run("postroom relay --once --set relay.unroutable=dead --set sinks.none.type=stdout --set routes.0.topic=x --set routes.0.sink=none")
         self.run("postroom enqueue order.placed --payload '{}' --due-time 2999-01-01T00:00:00Z")
         with open(os.path.join(path, "orders.jsonl"), "w", encoding="utf-8") as file:
             file.write('{"topic": "order.placed", "payload": {"order": 17}}\n')
+
+    def read_terminal(self):
+        """What nobody reads fills the terminal, and whoever writes to it stands still."""
+        while os.read(self.terminal[0], 65536):
+            pass
 
     def run(self, command):
         return subprocess.run(command, shell=True, cwd=self.path, env=self.environment, capture_output=True, text=True, stdin=subprocess.DEVNULL,

@@ -74,7 +74,7 @@ TEST_F(RelayAdmin, AnAddressThatIsTakenIsOneWarningAndDeliveryGoesOn) {
     stop(second);
     stop(first);
     const std::string log = folder_.read("err");
-    EXPECT_EQ(count_of(log, "\"WARNING\""), 1U) << log;
+    EXPECT_EQ(count_of(log, "\"ADMIN_OFF\""), 1U) << log;
     EXPECT_THAT(log, HasSubstr("\"level\":\"WARNING\",\"event\":\"ADMIN_OFF\""));
     EXPECT_THAT(log, HasSubstr(address)) << "the warning tells which address";
 }
@@ -231,7 +231,7 @@ TEST_P(MetricsOn, AreTrueToTheTablesWhenTheRelayIsAtRest) {
             told = metrics();
             return std::ranges::all_of(expected, agrees);
         },
-        30s, 200ms);
+        patience, 200ms);
     for (const Pair& pair : expected)
         EXPECT_EQ(figure(told, pair.metric, pair.labels), pair.in_the_tables)
             << pair.metric << " " << testing::PrintToString(pair.labels);
