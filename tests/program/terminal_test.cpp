@@ -54,6 +54,13 @@ TEST_P(TerminalOn, TablesFitItAndAreWholeElsewhere) {
         << "scripts get all";
 }
 
+TEST_P(TerminalOn, AnEmptyListSaysHowToSeeDeliveredMessages) {
+    EXPECT_THAT(folder.on_terminal({"list"}).out, HasSubstr("are open; --state all"));
+    for (const std::string state : {"all", "dead"})
+        EXPECT_THAT(folder.on_terminal({"list", "--state", state}).out,
+                    AllOf(HasSubstr("no such messages\r"), Not(HasSubstr("--state all"))));
+}
+
 TEST_P(TerminalOn, WhatIsFollowedFitsToo) {
     const std::string topic = "a.topic.that.is.longer.than.most.of.them.by.far";
     const std::string id = enqueue(topic);

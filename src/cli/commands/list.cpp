@@ -20,10 +20,14 @@ namespace {
 constexpr std::int64_t limit_max = 10'000;
 
 // A message that is named is shown whatever became of it.
+std::string state_word(const Invocation& in) {
+    return in.value("state", in.has("fingerprint")  ? "dead"
+                             : in.has("message-id") ? "all"
+                                                    : "open");
+}
+
 StateSet states_of(const Invocation& in) {
-    const std::string word = in.value("state", in.has("fingerprint")  ? "dead"
-                                               : in.has("message-id") ? "all"
-                                                                      : "open");
+    const std::string word = state_word(in);
     if (word == "all") return {};
     return word == "open" ? open_states : StateSet(admin::state_from(word).value());
 }
@@ -64,8 +68,14 @@ std::string next_page(const admin::MessagePage& page, bool newest_first) {
     return fmt::format("{}-seq {}", newest_first ? "before" : "after", *page.next_seq);
 }
 
+// On a terminal somebody may look for what has been delivered.
+std::string nothing_found(const Invocation& in, const Layout& layout) {
+    const bool hides_done = layout.width && state_word(in) == "open";
+    return hides_done ? "no such messages are open; --state all lists delivered ones too\n"
+                      : "no such messages\n";
+}
+
 std::string text_of(const admin::MessagePage& page, bool newest_first, const Layout& layout) {
-    if (page.messages.empty() && !page.cut_short) return "no such messages\n";
     Table table = message_table();
     for (const admin::ListedMessage& listed : page.messages) add_message(table, listed, page.now);
     std::string text = page.messages.empty() ? "" : table.text(layout);
@@ -101,8 +111,14 @@ ExitCode run_list(const Invocation& in) {
     const Config config = load_config(in);
     const std::unique_ptr<Store> store = open_store_of(config, one_store(config, in));
     const admin::MessagePage found = find_page(*store, in, query_of(in, page, *store));
-    print(in.json() ? admin::json_of(found) + "\n"
-                    : text_of(found, page.newest_first, layout_for(in)));
+    const Layout layout = layout_for(in);
+    if (in.json()) {
+        print(admin::json_of(found) + "\n");
+    } else if (found.messages.empty() && !found.cut_short) {
+        print(nothing_found(in, layout));
+    } else {
+        print(text_of(found, page.newest_first, layout));
+    }
     tell_how_far(found, page.newest_first);
     return ExitCode::ok;
 }
