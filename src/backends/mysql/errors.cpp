@@ -1,6 +1,11 @@
 #include "backends/mysql/errors.hpp"
 
+#include <netdb.h>
+
+#include <cerrno>
+#include <charconv>
 #include <string>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -51,6 +56,9 @@ enum Code : unsigned {
     killed = 1927,
     statement_timeout = 1969,
     inconvertible_character = 1977,
+    no_connection = 2002,
+    no_connection_to_host = 2003,
+    unknown_host = 2005,
     out_of_sync = 2014,
     tls_failed = 2026,
     rolled_back_at_commit = 3101,
@@ -159,6 +167,10 @@ ErrorKind kind_of(unsigned code) {
     }
 }
 
+bool is_unreached(unsigned code) {
+    return code == no_connection || code == no_connection_to_host || code == unknown_host;
+}
+
 bool is_loss(unsigned code) {
     switch (code) {
         case shutting_down:
@@ -190,12 +202,19 @@ bool is_refusal(unsigned code) {
 bool is_missing_name(unsigned code) { return code == no_such_name; }
 
 Error make_error(unsigned code, std::string_view words) {
-    // EINPROGRESS: the client library tells how a connection began, and not how it ended.
-    if (constexpr std::string_view begun = " (115)"; words.ends_with(begun))
-        words.remove_suffix(begun.size());
     return {kind_of(code),
             fmt::format("{} (error {}){}", quotes_values(code) ? plain_words(code) : words, code,
                         hint_for(code))};
+}
+
+std::string connect_reason(std::string_view words) {
+    const std::size_t begin = words.rfind(" (");
+    int number = 0;
+    if (begin != std::string_view::npos)
+        std::from_chars(words.data() + begin + 2, words.data() + words.size(), number);
+    // The client library tells how a connection began, and not how it ended.
+    if (number == 0 || number == EINPROGRESS) return {};
+    return number < 0 ? ::gai_strerror(number) : std::generic_category().message(number);
 }
 
 Error error_of(MYSQL* connection) {

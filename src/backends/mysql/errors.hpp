@@ -3,6 +3,7 @@
 
 #include <mysql.h>
 
+#include <string>
 #include <string_view>
 
 #include "postroom/error.hpp"
@@ -11,6 +12,9 @@ namespace postroom::mysql {
 
 // What may be done after an error with this number.
 ErrorKind kind_of(unsigned code);
+
+// True when there was no server to talk to.
+bool is_unreached(unsigned code);
 
 // True when the connection is no more.
 bool is_loss(unsigned code);
@@ -24,6 +28,10 @@ bool is_missing_name(unsigned code);
 // The error with the server's own words, but without values of rows or parameters, and with a hint
 // where one helps.
 Error make_error(unsigned code, std::string_view words);
+
+// The reason that the client library gives as a number at the end of its words, in those of the
+// system: "... (110)" is a connection that timed out. Empty when it gives none.
+std::string connect_reason(std::string_view words);
 
 // What the connection or the statement reports now.
 Error error_of(MYSQL* connection);

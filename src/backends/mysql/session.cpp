@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "backends/mysql/errors.hpp"
+#include "base/connect_fault.hpp"
 
 namespace postroom::mysql {
 
@@ -67,13 +68,26 @@ void set_options(MYSQL* connection, const Address& address, const OpenOptions& o
     set_tls(connection, address);
 }
 
+// Where nobody answers: the place, and why in the system's words.
+Error connect_error(MYSQL* connection, const Address& address) {
+    const unsigned code = mysql_errno(connection);
+    const bool by_socket = !address.socket.empty();
+    if (!is_unreached(code)) return error_of(connection);
+    std::string reason = connect_reason(mysql_error(connection));
+    if (reason.empty() && !by_socket) reason = base::connect_fault(address.host, address.port);
+    const std::string place =
+        by_socket ? address.socket : fmt::format("{}:{}", address.host, address.port);
+    return make_error(code, reason.empty() ? fmt::format("connecting to {} failed", place)
+                                           : fmt::format("connecting to {}: {}", place, reason));
+}
+
 void connect(MYSQL* connection, const Address& address) {
     const bool by_socket = !address.socket.empty();
     if (mysql_real_connect(connection, by_socket ? nullptr : address.host.c_str(),
                            address.user.c_str(), address.password.c_str(), address.database.c_str(),
                            by_socket ? 0 : address.port,
                            by_socket ? address.socket.c_str() : nullptr, 0) == nullptr)
-        throw error_of(connection);
+        throw connect_error(connection, address);
     if (address.tls != Tls::disabled && mysql_get_ssl_cipher(connection) == nullptr)
         throw Error(ErrorKind::unavailable,
                     "the server did not agree to TLS; turn it on there, or append "

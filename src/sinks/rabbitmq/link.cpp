@@ -14,9 +14,9 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 
+#include "base/connect_fault.hpp"
 #include "queue/handler_run.hpp"
 #include "queue/partial_outage.hpp"
-#include "sinks/rabbitmq/connect_fault.hpp"
 #include "sinks/rabbitmq/envelope.hpp"
 
 namespace postroom::sink_rabbitmq {
@@ -233,7 +233,7 @@ void Link::open_socket(const Connection& connection,
     const int status =
         amqp_socket_open_noblock(socket, options_.host.c_str(), options_.port, &timeout);
     if (status == AMQP_STATUS_SOCKET_ERROR) {
-        const std::string fault = connect_fault(options_.host, options_.port);
+        const std::string fault = base::connect_fault(options_.host, options_.port);
         if (!fault.empty()) throw LinkLost(fmt::format("connecting: {}", fault));
     }
     require(status, "connecting");

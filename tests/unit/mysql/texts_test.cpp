@@ -36,6 +36,17 @@ TEST(MysqlErrors, KnowALostConnection) {
     for (const unsigned code : {2013U, 1927U, 1317U, 1969U}) EXPECT_FALSE(is_refusal(code)) << code;
 }
 
+TEST(MysqlErrors, GiveTheReasonOfAFailedConnectionInWords) {
+    EXPECT_EQ(connect_reason("Can't connect to server on 'db' (110)"), "Connection timed out");
+    EXPECT_EQ(connect_reason("Can't connect to local server through socket '/x' (2)"),
+              "No such file or directory");
+    EXPECT_EQ(connect_reason("Unknown server host 'db' (-2)"), "Name or service not known");
+    EXPECT_EQ(connect_reason("Can't connect to server on 'db' (115)"), "")
+        << "that a connection was begun is no reason";
+    for (const char* const words : {"", "(", " (", "Can't connect (at all)"})
+        EXPECT_EQ(connect_reason(words), "") << words;
+}
+
 TEST(MysqlErrors, NameTheFieldButNoValue) {
     EXPECT_THAT(make_error(1406, "Data too long for column 'topic' at row 1").what(),
                 HasSubstr("'topic'"));

@@ -1,4 +1,4 @@
-#include "sinks/rabbitmq/connect_fault.hpp"
+#include "base/connect_fault.hpp"
 
 #include <cerrno>
 #include <memory>
@@ -11,7 +11,7 @@
 
 #include "base/descriptors.hpp"
 
-namespace postroom::sink_rabbitmq {
+namespace postroom::base {
 
 namespace {
 
@@ -20,9 +20,9 @@ constexpr int patience_ms = 1000;
 // The error of connecting to one address; 0 when it can be connected to.
 int error_of(const addrinfo& address) {
     const int descriptor =
-        base::private_socket(address.ai_family, address.ai_socktype, address.ai_protocol);
+        private_socket(address.ai_family, address.ai_socktype, address.ai_protocol);
     if (descriptor < 0) return errno;
-    base::do_not_block(descriptor);
+    do_not_block(descriptor);
     int error = ::connect(descriptor, address.ai_addr, address.ai_addrlen) == 0 ? 0 : errno;
     if (error == EINPROGRESS) {
         pollfd ready{.fd = descriptor, .events = POLLOUT, .revents = 0};
@@ -54,4 +54,4 @@ std::string connect_fault(const std::string& host, int port) {
     return std::generic_category().message(error);
 }
 
-}  // namespace postroom::sink_rabbitmq
+}  // namespace postroom::base
