@@ -16,6 +16,8 @@ target_compile_options(postroom_build_flags INTERFACE
     $<$<BOOL:${POSTROOM_WARNINGS_AS_ERRORS}>:-Werror>
     $<$<CXX_COMPILER_ID:Clang,AppleClang>:-Wthread-safety>
     $<$<CXX_COMPILER_ID:Clang,AppleClang>:-Werror=thread-safety>
+    # It finds a function that is deprecated inside libstdc++'s own std::stable_sort.
+    $<$<AND:$<CXX_COMPILER_ID:Clang>,$<VERSION_GREATER_EQUAL:$<CXX_COMPILER_VERSION>,17>>:-Wno-deprecated-declarations>
     # POSTROOM_ASSERT(!"why") turns a string into a condition on purpose.
     $<$<CXX_COMPILER_ID:Clang,AppleClang>:-Wno-string-conversion>)
 

@@ -32,10 +32,10 @@ void write_capacity_ratio(Exposition& out, const StoresCounters& stores) {
     for (const auto& [id, store] : stores)
         for (const Queue queue : both_queues) {
             const MetricsSnapshot& told = store.of(queue).counted;
-            const auto sample = [&, id = id](const char* path, std::uint64_t depth,
-                                             std::uint64_t capacity) {
+            const auto sample = [&, name = id](const char* path, std::uint64_t depth,
+                                               std::uint64_t capacity) {
                 if (capacity == 0) return;
-                out.sample({{"store", id}, {"queue", to_string(queue)}, {"path", path}},
+                out.sample({{"store", name}, {"queue", to_string(queue)}, {"path", path}},
                            static_cast<double>(depth) / static_cast<double>(capacity));
             };
             sample("hot", told.hot_depth, told.hot_capacity);
