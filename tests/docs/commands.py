@@ -1,22 +1,24 @@
-"""commands.py <source tree> <program>: the commands of the documentation are commands that the program takes. The lines "$ postroom ..." of
-each block are run in a folder of their own, on an SQLite file with a dead message and one that waits; those of claims.toml are not."""
+"""commands.py <source tree> <program>: the commands of the documentation are commands that the program takes. The lines "$ postroom ..." and
+"$ curl ..." of each block are run in a folder of their own, on an SQLite file with a dead message and one that waits; those of claims.toml are not."""
 
 import json
 import os
 import pty
 import re
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 
-from pages import blocks, clean_environment, is_commands, read_claims, report, why_not_run
+from pages import blocks, by_another_test, clean_environment, is_commands, read_claims, report, why_not_run
 
 root, program = sys.argv[1:3]
 claims = read_claims()
 patience_seconds = 60
+admin_address = "127.0.0.1:8025"  # the pages'
 
 
 class Folder:
@@ -24,7 +26,12 @@ class Folder:
 
     def __init__(self, path):
         self.path = path
-        self.environment = clean_environment(POSTROOM_ADMIN__LISTEN="127.0.0.1:0", PATH=os.path.dirname(program) + os.pathsep + os.environ["PATH"])
+        # Another port than the pages', which may be in use here. Bound and never listening, this socket keeps others away from it.
+        self.kept = socket.socket()
+        self.kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.kept.bind(("127.0.0.1", 0))
+        self.admin = f"127.0.0.1:{self.kept.getsockname()[1]}"
+        self.environment = clean_environment(POSTROOM_ADMIN__LISTEN=self.admin, PATH=os.path.dirname(program) + os.pathsep + os.environ["PATH"])
         self.background = []
         self.terminal = pty.openpty()
         threading.Thread(target=self.read_terminal, daemon=True).start()
@@ -44,8 +51,20 @@ class Folder:
         return subprocess.run(command, shell=True, cwd=self.path, env=self.environment, capture_output=True, text=True, stdin=subprocess.DEVNULL,
                               timeout=patience_seconds)
 
+    def give_token(self):
+        """For who sends one, and to the relays that are started from now on."""
+        made = json.loads(self.run("postroom token new alice --role operator --json").stdout)
+        self.environment |= {"POSTROOM_TOKEN": made["token"], "POSTROOM_TOKENS__ALICE__ROLE": made["role"], "POSTROOM_TOKENS__ALICE__SHA256": made["sha256"]}
+
+    def here(self, command):
+        """With the message of this folder, a database that is here, and less time."""
+        command = re.sub(r"01J\.\.\.|\bID\b", self.id, command).replace(admin_address, self.admin)
+        command = re.sub(r"postgresql://app@db/\w+", "sqlite:postroom.db", command)
+        command = re.sub(r"--seconds \d+|(?<=postroom bench)$", " --seconds 1", command)
+        return command.replace("curl -s ", "curl -s --fail ")
+
     def start(self, command):
-        child = subprocess.Popen("exec " + command, shell=True, cwd=self.path, env=self.environment, stdin=self.terminal[1], stdout=self.terminal[1],
+        child = subprocess.Popen("exec env " + command, shell=True, cwd=self.path, env=self.environment, stdin=self.terminal[1], stdout=self.terminal[1],
                                  stderr=subprocess.PIPE, text=True)
         self.background.append((command, child))
         time.sleep(2)
@@ -64,6 +83,8 @@ def problem_of(folder, command, answer):
     ran = folder.run(command)
     if ran.returncode == 2 and "--yes" in ran.stderr:  # the reader is asked, and says yes
         ran = folder.run(command.partition(" #")[0] + " --yes")
+    if answer.startswith("{"):
+        return None if ran.returncode == 0 and json.loads(ran.stdout).keys() == json.loads(answer).keys() else f"{command}: {ran}"
     if answer.startswith("postroom: "):
         told = all(part.strip() in ran.stderr for part in answer.split("..."))
         return None if ran.returncode != 0 and told else f"{command}: {ran}"
@@ -74,14 +95,18 @@ def problems_of(block):
     found = []
     with tempfile.TemporaryDirectory() as path:
         folder = Folder(path)
-        lines = block.text.splitlines() + [""]
+        if "$POSTROOM_TOKEN" in block.text:
+            folder.give_token()
+        if re.search(rf"^\$ .*{admin_address}", block.text, flags=re.MULTILINE):
+            folder.start("postroom relay")
+        lines = block.text.replace("\\\n", "").splitlines() + [""]
         for line, answer in zip(lines, lines[1:]):
             if line.startswith("$ export POSTROOM_URL="):
                 folder.environment["POSTROOM_URL"] = "sqlite:other.db"  # the page's server is not here
-            if not line.startswith("$ postroom "):
+            if not line.startswith("$ ") or line.startswith("$ export "):
                 continue
-            command = re.sub(r"01J\.\.\.|\bID\b", folder.id, line.removeprefix("$ "))
-            if command.split()[1] in ("relay", "tail", "top"):
+            command = folder.here(line.removeprefix("$ "))
+            if re.search(r"postroom (?:relay|tail|top)\b", command):
                 folder.start(command)
             else:
                 found.append(problem_of(folder, command, answer))
@@ -89,6 +114,6 @@ def problems_of(block):
     return [f"{block}\n    {problem}" for problem in found if problem]
 
 
-taken = [block for block in blocks(root) if is_commands(block) and not why_not_run(block, claims)]
+taken = [block for block in blocks(root) if is_commands(block) and not why_not_run(block, claims) and not by_another_test(block, claims)]
 problems = [problem for block in taken for problem in problems_of(block)]
 sys.exit(report(problems, f"{len(taken)} blocks with commands") or (0 if taken else 1))

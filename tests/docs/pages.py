@@ -47,10 +47,19 @@ def why_not_run(block, claims):
     return next((claim for claim in claims["not_run"] if claim["page"] == block.page and block.first.startswith(claim["first"])), None)
 
 
+def by_another_test(block, claims):
+    """The entry of claims.toml that says which test runs it, or None."""
+    for claim in claims["run"]:
+        if claim.get("page", block.page) == block.page and claim["language"] == block.language and block.first.startswith(claim.get("first", "")):
+            return claim
+    return None
+
+
 def is_commands(block):
-    """Whether it is for commands.py: a reader's terminal with nothing but commands of the program."""
+    """Whether it is for commands.py: a reader's terminal with nothing but commands of the program, and questions to its admin server."""
     typed = [line for line in block.text.splitlines() if line.startswith("$ ")]
-    return block.language in ("", "console") and block.first.startswith("$ ") and all(line.startswith(("$ postroom ", "$ export ")) for line in typed)
+    ours = all(re.match(r"\$ (?:[A-Z_]+=\S+ )*(?:postroom|export|curl) ", line) for line in typed)
+    return block.language in ("", "console") and block.first.startswith("$ ") and ours
 
 
 def clean_environment(**more):
