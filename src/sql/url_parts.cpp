@@ -16,29 +16,46 @@ int digit_of(char c) {
     return -1;
 }
 
-std::uint16_t port_of(std::string_view digits) {
+std::uint16_t port_of(std::string_view digits, const std::string& which) {
     std::uint16_t port = 0;
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
     if (error != std::errc{} || end != digits.data() + digits.size() || port == 0)
-        refuse("the port is not a number from 1 to 65535");
+        refuse(which + "the port is not a number from 1 to 65535");
     return port;
 }
 
-void set_host(Parts& parts, std::string_view text) {
+// `which` says, where there are several hosts, which one is refused.
+Host host_of(std::string_view text, const std::string& which) {
+    Host host;
     if (text.starts_with('[')) {  // an IPv6 address
         text.remove_prefix(1);
         const std::size_t close = text.find(']');
-        if (close == std::string_view::npos) refuse("a '[' needs its ']'");
-        parts.host = decoded(text.substr(0, close));
-        if (parts.host.empty()) refuse("there is no address between '[' and ']'");
+        if (close == std::string_view::npos) refuse(which + "a '[' needs its ']'");
+        host.name = decoded(text.substr(0, close));
+        if (host.name.empty()) refuse(which + "there is no address between '[' and ']'");
         text.remove_prefix(close + 1);
-        if (text.empty()) return;
-        if (text[0] != ':') refuse("behind ']' only a colon and a port can stand");
-        parts.port = port_of(text.substr(1));
-        return;
+        if (text.empty()) return host;
+        if (text[0] != ':') refuse(which + "behind ']' only a colon and a port can stand");
+        host.port = port_of(text.substr(1), which);
+        return host;
     }
-    parts.host = decoded(cut(text, ':'));
-    if (!text.empty()) parts.port = port_of(text);
+    host.name = decoded(cut(text, ':'));
+    if (!text.empty()) host.port = port_of(text, which);
+    return host;
+}
+
+std::vector<Host> hosts_of(std::string_view list) {
+    if (list.find(',') == std::string_view::npos) return {host_of(list, "")};
+    std::vector<Host> hosts;
+    for (bool more = true; more;) {
+        more = list.find(',') != std::string_view::npos;
+        const std::string which = fmt::format("host {}: ", hosts.size() + 1);
+        if (hosts.size() == hosts_max)
+            refuse(which + fmt::format("at most {} can be given", hosts_max));
+        hosts.push_back(host_of(cut(list, ','), which));
+        if (hosts.back().name.empty()) refuse(which + "it has no name");
+    }
+    return hosts;
 }
 
 }  // namespace
@@ -83,7 +100,7 @@ Parts take_apart(std::string_view rest) {
         parts.password = decoded(account);
         authority.remove_prefix(at + 1);
     }
-    set_host(parts, authority);
+    parts.hosts = hosts_of(authority);
     if (slash != std::string_view::npos) parts.path = decoded(way.substr(slash + 1));
     return parts;
 }

@@ -1,4 +1,5 @@
-// The parts of a URL user:password@host:port/path?query, for backends whose driver takes none.
+// The parts of a URL user:password@host:port,host:port/path?query, for backends whose driver takes
+// none.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace postroom::sql::url {
 
@@ -19,12 +21,18 @@ std::string decoded(std::string_view text);
 // What stands before `end`, which is taken off `rest` too; all of it when there is no `end`.
 std::string_view cut(std::string_view& rest, char end);
 
+struct Host {
+    std::string name{};  // an IPv6 address without its brackets; empty: none was given
+    std::optional<std::uint16_t> port{};
+};
+
+constexpr std::size_t hosts_max = 16;
+
 struct Parts {
     std::string user{};
     std::string password{};
-    std::string host{};  // an IPv6 address without its brackets; empty: none was given
-    std::optional<std::uint16_t> port{};
-    std::string path{};  // without the slash
+    std::vector<Host> hosts{};  // at least one; where there are several, each has its name
+    std::string path{};         // without the slash
     std::string_view query{};
 };
 
@@ -36,13 +44,11 @@ void for_each_option(
     std::string_view query,
     const std::function<void(std::string_view name, const std::string& value)>& option);
 
-// Who goes where, into an address that has its defaults. `example` is a URL with a database.
+// Who goes to which database, into an address. `example` is a URL with one.
 template <class Address>
-void set_way(Address& address, const Parts& parts, std::string_view example) {
+void set_account(Address& address, const Parts& parts, std::string_view example) {
     address.user = parts.user;
     address.password = parts.password;
-    if (!parts.host.empty()) address.host = parts.host;
-    if (parts.port) address.port = *parts.port;
     address.database = parts.path;
     if (address.database.empty()) refuse("names no database: " + std::string(example));
 }

@@ -8,6 +8,12 @@
 // TLS with a verified certificate and host name is the default for every host that is not this
 // machine. Here it is used when ssl-ca or ssl-mode ask for it.
 //
+// Several hosts stand with commas between them (user@a:3306,b:3306/database), the options hold for
+// all of them, and one that is not this machine makes TLS the default for all. Each connection goes
+// to the first host that is there and not read-only. When a host is killed, cut off or made
+// read-only, the next one is reached within 15 s; a server that is frozen under a statement is given
+// up 10 s after the statement's own time limit.
+//
 // A schema is a database in these engines: the tables live in the database of the URL, and
 // OpenOptions::schema is ignored. Names of queues have at most 32 characters.
 #pragma once

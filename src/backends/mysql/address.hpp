@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace postroom::mysql {
 
@@ -12,10 +13,17 @@ enum class Tls {
     verified,  // the certificate is valid and names the host
 };
 
-struct Address {
-    std::string host = "127.0.0.1";
+struct Host {
+    std::string name = "127.0.0.1";
     std::uint16_t port = 3306;
-    std::string socket{};  // instead of host and port
+
+    // host:port, as a URL has it.
+    std::string text() const;
+};
+
+struct Address {
+    std::vector<Host> hosts{Host{}};  // in the order in which they are tried
+    std::string socket{};             // instead of a host
     std::string user{};
     std::string password{};
     std::string database{};
@@ -27,7 +35,8 @@ struct Address {
     // Throws std::invalid_argument; its text repeats nothing that could be a secret.
     static Address parse(const std::string& url);
 
-    // mysql://host:port/database, without user and password.
+    // mysql://host:port/database, without user and password; several hosts with commas between
+    // them.
     std::string peer() const;
 };
 

@@ -1,5 +1,7 @@
 #include "backends/mysql/session.hpp"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -26,6 +28,16 @@ constexpr Duration lock_slack = std::chrono::seconds{1};
 
 // MariaDB cuts JSON_ARRAYAGG at group_concat_max_len, in the middle of a number.
 constexpr std::size_t number_list_bytes_max = 16 * 1024 * 1024;
+
+// Several hosts share the time to connect, and none gets less.
+constexpr Duration host_timeout_min = std::chrono::seconds{2};
+
+// With these a machine that is gone without a word is given up after 10 s, and the next host is
+// reached within 15 s.
+constexpr int probe_after_seconds = 4;
+constexpr int probe_every_seconds = 2;
+constexpr int probes_max = 3;
+constexpr unsigned unacknowledged_ms_max = 10'000;
 
 unsigned whole_seconds(Duration duration) {
     const auto seconds = std::chrono::ceil<std::chrono::seconds>(duration).count();
@@ -55,8 +67,17 @@ void set_tls(MYSQL* connection, const Address& address) {
     set_file(connection, MYSQL_OPT_SSL_KEY, address.key_file);
 }
 
+bool has_choice(const Address& address) { return address.hosts.size() > 1; }
+
+Duration connect_timeout(const Address& address, const OpenOptions& options) {
+    if (!has_choice(address)) return options.connect_timeout;
+    return std::max(host_timeout_min,
+                    options.connect_timeout / static_cast<std::int64_t>(address.hosts.size()));
+}
+
 void set_options(MYSQL* connection, const Address& address, const OpenOptions& options) {
-    set_number(connection, MYSQL_OPT_CONNECT_TIMEOUT, whole_seconds(options.connect_timeout));
+    set_number(connection, MYSQL_OPT_CONNECT_TIMEOUT,
+               whole_seconds(connect_timeout(address, options)));
     const unsigned patience = whole_seconds(options.statement_timeout + answer_slack);
     set_number(connection, MYSQL_OPT_READ_TIMEOUT, patience);
     set_number(connection, MYSQL_OPT_WRITE_TIMEOUT, patience);
@@ -69,30 +90,59 @@ void set_options(MYSQL* connection, const Address& address, const OpenOptions& o
 }
 
 // Where nobody answers: the place, and why in the system's words.
-Error connect_error(MYSQL* connection, const Address& address) {
+Error connect_error(MYSQL* connection, const Address& address, const Host& host) {
     const unsigned code = mysql_errno(connection);
     const bool by_socket = !address.socket.empty();
     if (!is_unreached(code)) return error_of(connection);
     std::string reason = connect_reason(mysql_error(connection));
-    if (reason.empty() && !by_socket) reason = base::connect_fault(address.host, address.port);
+    if (reason.empty() && !by_socket) reason = base::connect_fault(host.name, host.port);
     const std::string place =
-        by_socket ? address.socket : fmt::format("{}:{}", address.host, address.port);
+        by_socket ? address.socket : fmt::format("{}:{}", host.name, host.port);
     return make_error(code, reason.empty() ? fmt::format("connecting to {} failed", place)
                                            : fmt::format("connecting to {}: {}", place, reason));
 }
 
-void connect(MYSQL* connection, const Address& address) {
+void connect(MYSQL* connection, const Address& address, const Host& host) {
     const bool by_socket = !address.socket.empty();
-    if (mysql_real_connect(connection, by_socket ? nullptr : address.host.c_str(),
+    if (mysql_real_connect(connection, by_socket ? nullptr : host.name.c_str(),
                            address.user.c_str(), address.password.c_str(), address.database.c_str(),
-                           by_socket ? 0 : address.port,
-                           by_socket ? address.socket.c_str() : nullptr, 0) == nullptr)
-        throw connect_error(connection, address);
+                           by_socket ? 0 : host.port, by_socket ? address.socket.c_str() : nullptr,
+                           0) == nullptr)
+        throw connect_error(connection, address, host);
     if (address.tls != Tls::disabled && mysql_get_ssl_cipher(connection) == nullptr)
         throw Error(ErrorKind::unavailable,
                     "the server did not agree to TLS; turn it on there, or append "
                     "?ssl-mode=disabled to the "
                     "address if the network is trusted");
+}
+
+void watch_for_silence(MYSQL* connection) {
+    const int socket = static_cast<int>(mysql_get_socket(connection));
+    const auto set = [&](int level, int name, const auto& value) {
+        ::setsockopt(socket, level, name, &value, sizeof value);
+    };
+    set(SOL_SOCKET, SO_KEEPALIVE, 1);
+    set(IPPROTO_TCP, TCP_KEEPIDLE, probe_after_seconds);
+    set(IPPROTO_TCP, TCP_KEEPINTVL, probe_every_seconds);
+    set(IPPROTO_TCP, TCP_KEEPCNT, probes_max);
+    set(IPPROTO_TCP, TCP_USER_TIMEOUT, unacknowledged_ms_max);
+}
+
+// The first value of a SELECT; empty: there was none.
+std::string value_of(MYSQL* connection, const char* sql) {
+    if (mysql_query(connection, sql) != 0) throw error_of(connection);
+    const std::unique_ptr<MYSQL_RES, decltype(&mysql_free_result)> result(
+        mysql_store_result(connection), &mysql_free_result);
+    if (result == nullptr) throw error_of(connection);
+    const MYSQL_ROW row = mysql_fetch_row(result.get());
+    return row == nullptr || row[0] == nullptr ? "" : row[0];
+}
+
+// A replica is of no use to who claims and settles. Newer servers have words for the setting.
+void require_writable(MYSQL* connection) {
+    const std::string read_only = value_of(connection, "SELECT @@global.read_only");
+    if (read_only != "0" && read_only != "OFF")
+        throw Error(ErrorKind::unavailable, "the server is read-only");
 }
 
 std::string settings(const Capabilities& capabilities, const OpenOptions& options) {
@@ -113,33 +163,50 @@ void simple(MYSQL* connection, const std::string& sql) {
 }
 
 std::size_t packet_max_of(MYSQL* connection) {
-    if (mysql_query(connection, "SELECT @@max_allowed_packet") != 0) throw error_of(connection);
-    const std::unique_ptr<MYSQL_RES, decltype(&mysql_free_result)> result(
-        mysql_store_result(connection), &mysql_free_result);
-    if (result == nullptr) throw error_of(connection);
-    const MYSQL_ROW row = mysql_fetch_row(result.get());
+    const std::string digits = value_of(connection, "SELECT @@max_allowed_packet");
     std::size_t limit = 0;
-    if (row != nullptr && row[0] != nullptr) {
-        const std::string_view digits = row[0];
-        std::from_chars(digits.data(), digits.data() + digits.size(), limit);
-    }
+    std::from_chars(digits.data(), digits.data() + digits.size(), limit);
     return limit;
 }
 
-Session open_session(const Address& address, const OpenOptions& options) {
-    static std::once_flag initialized;
-    std::call_once(initialized, [] { mysql_library_init(0, nullptr, nullptr); });
+namespace {
+
+Session open_at(const Host& host, const Address& address, const OpenOptions& options) {
     Session session;
     session.connection.reset(mysql_init(nullptr));
     MYSQL* const connection = session.connection.get();
     if (connection == nullptr) throw std::bad_alloc();
     set_options(connection, address, options);
-    connect(connection, address);
+    connect(connection, address, host);
+    if (has_choice(address)) {
+        watch_for_silence(connection);
+        require_writable(connection);
+    }
     session.capabilities = Capabilities::of(connection);
     simple(connection, settings(session.capabilities, options));
     simple(connection, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED");
     session.packet_max = packet_max_of(connection);
     return session;
+}
+
+}  // namespace
+
+Session open_session(const Address& address, const OpenOptions& options) {
+    static std::once_flag initialized;
+    std::call_once(initialized, [] { mysql_library_init(0, nullptr, nullptr); });
+    if (!has_choice(address)) return open_at(address.hosts.front(), address, options);
+    std::string reasons;
+    for (const Host& host : address.hosts) {
+        try {
+            return open_at(host, address, options);
+        } catch (const Error& error) {
+            const std::string reason = fmt::format("{}: {}", host.text(), error.what());
+            if (error.kind() != ErrorKind::unavailable) throw Error(error.kind(), reason);
+            reasons += (reasons.empty() ? "" : "; ") + reason;
+        }
+    }
+    throw Error(ErrorKind::unavailable,
+                fmt::format("no host is there and takes writes: {}", reasons));
 }
 
 bool quiet(MYSQL* connection) {

@@ -22,7 +22,9 @@ struct Session {
     std::size_t packet_max = 0;  // the server's max_allowed_packet
 };
 
-// READ COMMITTED, strict, UTC, utf8mb4, with the time limits of the options. Throws Error.
+// READ COMMITTED, strict, UTC, utf8mb4, with the time limits of the options. Of several hosts it is
+// the first that is there and not read-only; one that refuses the account ends the search. Throws
+// Error.
 Session open_session(const Address& address, const OpenOptions& options);
 
 // The server's limit for `connection`, which may be anybody's.

@@ -121,7 +121,11 @@ Address Address::parse(const std::string& url) {
     rest.remove_prefix(scheme.size());
     const sql::url::Parts parts = sql::url::take_apart(rest);
     Address address;
-    sql::url::set_way(address, parts, "sqlserver://user@host/database");
+    sql::url::set_account(address, parts, "sqlserver://user@host/database");
+    if (parts.hosts.size() > 1) refuse("names several hosts; a colon stands between host and port");
+    const sql::url::Host& host = parts.hosts.front();
+    if (!host.name.empty()) address.host = host.name;
+    address.port = host.port.value_or(address.port);
     set_options(address, parts.query);
     return address;
 }

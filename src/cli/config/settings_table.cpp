@@ -15,8 +15,8 @@ void add_store_settings(std::vector<Setting>& out) {
               "Address of the database. POSTROOM_URL is short for stores.main.url. A new SQLite "
               "file is for its owner alone (0600). To another machine TLS is on and the server is "
               "verified; ?sslmode= and ?sslrootcert= (PostgreSQL), ?ssl-mode= and ?ssl-ca= "
-              "(MariaDB "
-              "and MySQL) behind the address say otherwise.",
+              "(MariaDB and MySQL) behind the address say otherwise. They take several hosts with "
+              "commas between them, for fail-over.",
           .kind = SettingKind::url,
           .default_value = "sqlite:postroom.db",
           .required = true},

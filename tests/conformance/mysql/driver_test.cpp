@@ -117,7 +117,7 @@ TEST_F(MariadbDriver, AMessageLargerThanAPacketIsRefusedByName) {
 TEST_F(MariadbDriver, APasswordIsInNoError) {
     const mysql::Address address = mysql::Address::parse(database.url());
     const std::string url =
-        "mysql://nobody_here:canary-8127@127.0.0.1:" + std::to_string(address.port) + "/" +
+        "mysql://nobody_here:canary-8127@127.0.0.1:" + std::to_string(address.hosts[0].port) + "/" +
         address.database;
     try {
         mysql::open_store(url);

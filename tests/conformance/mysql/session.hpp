@@ -19,9 +19,9 @@ public:
         mysql_options(handle(), MYSQL_SET_CHARSET_NAME, "utf8mb4");
         if (!address.ca_file.empty())
             mysql_options(handle(), MYSQL_OPT_SSL_CA, address.ca_file.c_str());
-        if (mysql_real_connect(handle(), address.host.c_str(), address.user.c_str(),
-                               address.password.c_str(), address.database.c_str(), address.port,
-                               nullptr, 0) == nullptr)
+        if (mysql_real_connect(handle(), address.hosts[0].name.c_str(), address.user.c_str(),
+                               address.password.c_str(), address.database.c_str(),
+                               address.hosts[0].port, nullptr, 0) == nullptr)
             throw std::runtime_error(mysql_error(handle()));
     }
 

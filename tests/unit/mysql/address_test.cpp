@@ -5,9 +5,20 @@
 #include <gtest/gtest.h>
 
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 namespace postroom::mysql::address_test {
 namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::vector<std::string> hosts_of(const Address& address) {
+    std::vector<std::string> texts;
+    for (const Host& host : address.hosts) texts.push_back(host.text());
+    return texts;
+}
 
 TEST(MysqlAddress, AUrlSaysEverything) {
     const Address address = Address::parse(
@@ -15,8 +26,7 @@ TEST(MysqlAddress, AUrlSaysEverything) {
         "ca.pem&ssl-cert=c&ssl-key=k");
     EXPECT_EQ(address.user, "an:na");
     EXPECT_EQ(address.password, "p@ss/");
-    EXPECT_EQ(address.host, "db.example.com");
-    EXPECT_EQ(address.port, 3307);
+    EXPECT_THAT(hosts_of(address), ElementsAre("db.example.com:3307"));
     EXPECT_EQ(address.database, "shop");
     EXPECT_EQ(address.ca_file, "/etc/ca.pem");
     EXPECT_EQ(address.certificate_file, "c");
@@ -24,11 +34,10 @@ TEST(MysqlAddress, AUrlSaysEverything) {
 }
 
 TEST(MysqlAddress, LittleIsEnough) {
-    const Address address = Address::parse("mariadb:///shop");
-    EXPECT_EQ(address.host, "127.0.0.1");
-    EXPECT_EQ(address.port, 3306);
-    EXPECT_EQ(Address::parse("mysql://[2001:db8::1]:3307/shop").host, "2001:db8::1");
-    EXPECT_EQ(Address::parse("mysql://[::1]:3307/shop").port, 3307);
+    EXPECT_THAT(hosts_of(Address::parse("mariadb:///shop")), ElementsAre("127.0.0.1:3306"));
+    const Address ipv6 = Address::parse("mysql://[2001:db8::1]:3307/shop");
+    EXPECT_EQ(ipv6.hosts.at(0).name, "2001:db8::1");
+    EXPECT_EQ(ipv6.hosts.at(0).port, 3307);
     EXPECT_EQ(Address::parse("mysql:///shop?socket=/run/my.sock").socket, "/run/my.sock");
 }
 
@@ -49,6 +58,45 @@ TEST(MysqlAddress, ThePeerHoldsNoSecret) {
     EXPECT_EQ(Address::parse("mariadb://anna:secret@db:3307/shop").peer(), "mysql://db:3307/shop");
     EXPECT_EQ(Address::parse("mysql://anna:secret@/shop?socket=/run/s").peer(),
               "mysql:/run/s/shop");
+}
+
+TEST(MysqlAddress, SeveralHostsAreTakenInTheirOrder) {
+    const Address address = Address::parse("mysql://anna:se,cret@db1:3307,db2,[2001:db8::1]/shop");
+    EXPECT_EQ(address.password, "se,cret");
+    EXPECT_THAT(hosts_of(address), ElementsAre("db1:3307", "db2:3306", "[2001:db8::1]:3306"));
+    EXPECT_EQ(address.peer(), "mysql://db1:3307,db2:3306,[2001:db8::1]:3306/shop");
+}
+
+TEST(MysqlAddress, OneHostElsewhereIsEnoughForTlsToAllOfThem) {
+    EXPECT_EQ(Address::parse("mysql://127.0.0.1,db2/shop").tls, Tls::verified);
+    EXPECT_EQ(Address::parse("mysql://db1,127.0.0.1/shop").tls, Tls::verified);
+    EXPECT_EQ(Address::parse("mysql://127.0.0.1,localhost:3307/shop").tls, Tls::disabled);
+    EXPECT_EQ(Address::parse("mysql://127.0.0.1,db2/shop?ssl-mode=required").tls, Tls::required);
+}
+
+TEST(MysqlAddress, ABadHostOfSeveralIsNamedByItsPlace) {
+    const auto words_for = [](const std::string& url) -> std::string {
+        try {
+            Address::parse(url);
+        } catch (const std::invalid_argument& error) {
+            return error.what();
+        }
+        return "taken";
+    };
+    EXPECT_EQ(words_for("mysql://a,b:x/shop"),
+              "url: host 2: the port is not a number from 1 to 65535");
+    EXPECT_EQ(words_for("mysql://a:0,b/shop"),
+              "url: host 1: the port is not a number from 1 to 65535");
+    EXPECT_EQ(words_for("mysql://a,,b/shop"), "url: host 2: it has no name");
+    EXPECT_EQ(words_for("mysql://,b/shop"), "url: host 1: it has no name");
+    EXPECT_EQ(words_for("mysql://a,b,/shop"), "url: host 3: it has no name");
+    EXPECT_EQ(words_for("mysql://a,:3307/shop"), "url: host 2: it has no name");
+    EXPECT_EQ(words_for("mysql://a,[::1/shop"), "url: host 2: a '[' needs its ']'");
+    EXPECT_THAT(words_for("mysql://a,b/shop?socket=/run/s"), HasSubstr("socket"));
+    std::string many = "h";
+    for (int i = 1; i < 16; ++i) many += ",h";
+    EXPECT_EQ(words_for("mysql://" + many + "/shop"), "taken");
+    EXPECT_EQ(words_for("mysql://" + many + ",h/shop"), "url: host 17: at most 16 can be given");
 }
 
 TEST(MysqlAddress, AHostWithANulIsRefused) {
@@ -74,7 +122,7 @@ TEST(MysqlAddress, ABadUrlIsRefusedWithoutRepeatingIt) {
             ADD_FAILURE() << url;
         } catch (const std::invalid_argument& error) {
             EXPECT_THAT(error.what(), testing::StartsWith("url: ")) << url;
-            EXPECT_THAT(error.what(), testing::Not(testing::HasSubstr("secret"))) << url;
+            EXPECT_THAT(error.what(), testing::Not(HasSubstr("secret"))) << url;
         }
     }
 }

@@ -52,7 +52,8 @@ TEST(SqlServerAddress, BadUrlsAreRefusedWithoutTheirSecrets) {
          {"mysql://u:geheim@h/d", "sqlserver://u:geheim@h", "sqlserver://u:geheim@h:0/d",
           "sqlserver://u:geheim@h:x/d", "sqlserver://u:geheim@h/d?encrypt=no",
           "sqlserver://u:geheim@h/d?ssl-mode=required", "sqlserver://u:%zzgeheim@h/d",
-          "sqlserver://u:geheim%00@h/d", "sqlserver://u:geheim@h/d?ssl-mode=disabled"}) {
+          "sqlserver://u:geheim%00@h/d", "sqlserver://u:geheim@h/d?ssl-mode=disabled",
+          "sqlserver://u:geheim@h:1433,i:1433/d", "sqlserver://u:geheim@h,1433/d"}) {
         EXPECT_THAT(refusal(url), testing::StartsWith("url: ")) << url;
         EXPECT_THAT(refusal(url), Not(HasSubstr("geheim"))) << url;
     }
