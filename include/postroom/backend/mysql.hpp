@@ -11,8 +11,8 @@
 // Several hosts stand with commas between them (user@a:3306,b:3306/database), the options hold for
 // all of them, and one that is not this machine makes TLS the default for all. Each connection goes
 // to the first host that is there and not read-only. When a host is killed, cut off or made
-// read-only, the next one is reached within 15 s; a server that is frozen under a statement is given
-// up 10 s after the statement's own time limit.
+// read-only, the next one is reached within 15 s; a server that is frozen under a statement is
+// given up 10 s after the statement's own time limit.
 //
 // A schema is a database in these engines: the tables live in the database of the URL, and
 // OpenOptions::schema is ignored. Names of queues have at most 32 characters.
