@@ -5,6 +5,9 @@ Each mutant of the list is one small breakage: a text in a file and what stands 
 the tree, the targets that its tests need are built, and the tests that should notice are run. A mutant whose tests all
 pass has survived: a hole in the tests. Without --only all of them are run, which takes hours on a small machine.
 
+A mutant is killed when a test failed that passes on the tree as it is, and the report names that test. A test that ran
+into its time limit and a server that did not start prove nothing: such a mutant is "in doubt".
+
 The list is blocks separated by blank lines; a line is `key: value`, and `old` and `new` go on in lines that begin with
 `| `. Keys: name, file, old, new, targets, tests (a ctest expression), breaks (what would go wrong). The old text must
 stand in the file exactly once.
@@ -12,6 +15,7 @@ stand in the file exactly once.
 import argparse
 import dataclasses
 import pathlib
+import re
 import subprocess
 import sys
 import time
@@ -29,6 +33,7 @@ class Mutant:
     tests: str
     breaks: str
     result: str = "not run"
+    noticed_by: str = ""
     seconds: float = 0.0
 
 
@@ -68,17 +73,50 @@ def run(command, log, **options):
         return subprocess.run(command, stdout=out, stderr=subprocess.STDOUT, check=False, **options).returncode
 
 
-def judge(mutant, tree, log):
-    build = tree / "build" / "release"
-    if run(["cmake", "--build", build, "-j2", "--target", *mutant.targets], log) != 0:
-        return "does not build"
-    ctest = ["ctest", "--test-dir", build]
+def ctest(tree, log, expression, *options):
+    """The exit code, and every test that did not pass with what ctest says of it."""
+    command = ["ctest", "--test-dir", tree / "build" / "release", "-R", expression, "--no-tests=error", *options]
+    begin = log.stat().st_size if log.is_file() else 0
+    code = run(command, log)
+    said = log.read_bytes()[begin:].decode(errors="replace").rpartition("The following tests FAILED:")[2]
+    return code, re.findall(r"^\s*\d+ - (\S+) \((.+)\)$", said, re.MULTILINE) if code else []
+
+
+def run_tests(tree, log, expression):
     # One test that notices is enough; broken code lets others wait until their limit.
-    tests = ["-R", mutant.tests, "-j2", "--stop-on-failure", "--output-on-failure", "--no-tests=error"]
-    if run(ctest + tests, log) == 0:
-        return "survived"
-    run(ctest + ["-R", "^server_.*_stop$"], log)
-    return "killed"
+    code, failed = ctest(tree, log, expression, "-j2", "--stop-on-failure", "--output-on-failure")
+    if code:
+        # What stops at a failure leaves its servers running.
+        ctest(tree, log, "^server_.*_stop$")
+    return code, failed
+
+
+def noticing_test(failed):
+    """The first test that really failed: a server is no test, and a limit that passed says nothing about the product."""
+    for name, how in failed:
+        if not re.fullmatch(r"servers?_.*_(start|stop)", name) and how not in ("Timeout", "Not Run"):
+            return name
+    return ""
+
+
+def judge(mutant, tree, log):
+    if run(["cmake", "--build", tree / "build" / "release", "-j2", "--target", *mutant.targets], log) != 0:
+        return "does not build", ""
+    code, failed = run_tests(tree, log, mutant.tests)
+    if code == 0:
+        return "survived", ""
+    noticed_by = noticing_test(failed)
+    return "killed" if noticed_by else "in doubt", noticed_by
+
+
+def require_passing_tests(mutants, tree, log):
+    """The tests of each of the mutants are there, and they pass as long as nothing is broken."""
+    for mutant in mutants:
+        if ctest(tree, log, mutant.tests, "-N")[0]:
+            raise SystemExit(f"{mutant.name}: there is no test {mutant.tests}")
+    code, failed = run_tests(tree, log, "|".join(sorted({f"({m.tests})" for m in mutants}))) if mutants else (0, [])
+    if code:
+        raise SystemExit(f"fails before anything is broken: {failed or 'ctest'}: see {log}")
 
 
 def copy_tree(tree):
@@ -98,23 +136,28 @@ def copy_tree(tree):
         target.chmod(source.stat().st_mode)
 
 
-def earlier_results(path):
-    """What a report says already, by name: a run of some mutants keeps what others brought."""
+def take_earlier_results(mutants, path):
+    """What the report says already: a run of some mutants keeps what others brought."""
     if not path.is_file():
-        return {}
-    rows = [line.split(" | ") for line in path.read_text().splitlines() if line.startswith("| ")]
-    return {row[0][2:]: row[-1].removesuffix(" |") for row in rows}
+        return
+    rows = [line.removesuffix(" |").split(" | ") for line in path.read_text().splitlines() if line.startswith("| ")]
+    earlier = {row[0][2:]: row[3:] for row in rows if len(row) == 5}
+    for mutant in mutants:
+        mutant.result, mutant.noticed_by = earlier.get(mutant.name, (mutant.result, ""))
+        mutant.noticed_by = mutant.noticed_by.strip("`-")
 
 
 def write_report(mutants, path):
     counts = {result: sum(m.result == result for m in mutants) for result in
-              ("killed", "survived", "does not build", "not run")}
+              ("killed", "survived", "does not build", "in doubt", "not run")}
     lines = ["# Mutants", "",
              "Each line is one small breakage, applied to a copy of the tree, and what the tests made of it. Written by `make mutants`",
-             "(`tests/mutants/run.py`) from `tests/mutants/list.txt`, which has the texts.", "",
+             "(`tests/mutants/run.py`) from `tests/mutants/list.txt`, which has the texts. A mutant is killed when a test failed that",
+             "passes on the tree as it is; a time limit that passed, or a server that did not start, leaves it in doubt.", "",
              ", ".join(f"{count} {result}" for result, count in counts.items()) + f", of {len(mutants)}.", "",
-             "| mutant | file | what breaks | result |", "|---|---|---|---|"]
-    lines += [f"| {m.name} | `{m.file}` | {m.breaks} | {m.result} |" for m in mutants]
+             "| mutant | file | what breaks | result | noticed by |", "|---|---|---|---|---|"]
+    lines += [f"| {m.name} | `{m.file}` | {m.breaks} | {m.result} | {f'`{m.noticed_by}`' if m.noticed_by else '-'} |"
+              for m in mutants]
     path.write_text("\n".join(lines) + "\n")
 
 
@@ -136,8 +179,8 @@ def main():
                 raise SystemExit(f"{mutant.name}: its old text is not in {mutant.file}, or not once")
         print(f"{len(mutants)} mutants, all applicable")
         return 0
-    for mutant in mutants if given.report else []:
-        mutant.result = earlier_results(given.report).get(mutant.name, mutant.result)
+    if given.report:
+        take_earlier_results(mutants, given.report)
     chosen = [m for m in mutants if not given.only or any(word in m.name for word in given.only)]
     if given.rest:
         chosen = [m for m in chosen if m.result not in ("killed", "survived")]
@@ -151,18 +194,19 @@ def main():
     if run(["cmake", "--preset", "release", "-DPOSTROOM_WARNINGS_AS_ERRORS=OFF"], log, cwd=tree) or \
             run(["cmake", "--build", tree / "build/release", "-j2", "--target", *targets], log):
         raise SystemExit(f"the tree does not build before it is broken: see {log}")
+    require_passing_tests(chosen, tree, log)
     for mutant in chosen:
         begun = time.monotonic()
         path, before = mutate(mutant, tree)
         try:
-            mutant.result = judge(mutant, tree, log)
+            mutant.result, mutant.noticed_by = judge(mutant, tree, log)
         finally:
             path.write_text(before)
         mutant.seconds = time.monotonic() - begun
         print(f"{mutant.result:15} {mutant.seconds:6.0f} s  {mutant.name}", flush=True)
         if given.report:
             write_report(mutants, given.report)
-    return int(any(m.result == "survived" for m in chosen))
+    return int(any(m.result != "killed" for m in chosen))
 
 
 if __name__ == "__main__":
