@@ -42,6 +42,7 @@ TEST_F(CircuitTest, ASingleMessageProbesAndEachFailedProbeDoublesTheRest) {
     circuits.failed("crm", now);
     for (const Duration open_for : {1s, 2s, 4s, 4s}) {
         now += open_for;
+        EXPECT_FALSE(circuits.start("crm", now - 1us));
         EXPECT_TRUE(circuits.start("crm", now));
         EXPECT_FALSE(circuits.start("crm", now));
         EXPECT_TRUE(circuits.failed("crm", now));
