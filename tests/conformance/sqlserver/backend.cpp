@@ -96,6 +96,7 @@ public:
     }  // there is no such
     std::string message_table() const override { return "outbox_message"; }
     bool one_table() const override { return true; }
+    bool refuses_plain_keys() const override { return true; }
     std::vector<std::string> objects() override {
         std::vector<std::string> names;
         for (const auto& row :
@@ -132,6 +133,7 @@ POSTROOM_DISPATCHER_LAWS(sqlserver_backend());
 POSTROOM_LAW(DoorbellPerQueueLaw, both_queues_of(sqlserver_backend()));
 POSTROOM_SQL_LAWS(sqlserver_backend());
 POSTROOM_LAW(RowLockLaw, outbox_of(sqlserver_backend()));
+POSTROOM_LAW(PlainKeyLaw, outbox_of(sqlserver_backend()));
 }  // namespace
 }  // namespace on_sqlserver
 

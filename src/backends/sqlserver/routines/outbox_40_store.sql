@@ -49,8 +49,8 @@ BEGIN
             -- A key without a message was left by an enqueue whose INSERT failed and whose transaction went on: now it is ours.
             SET @stored_nonce = @nonce;
             SET @stored_id = @message_id;
-            INSERT INTO {message} ({columns:enqueue}, due_time, created_at, waits)
-            VALUES ({inputs:enqueue}, @due_time, @now,
+            INSERT INTO {message} ({columns:enqueue}, due_time, created_at, key_noted, waits)
+            VALUES ({inputs:enqueue}, @due_time, @now, 1,
                     CASE WHEN @due_time > @now OR @priority < 0 OR @ordering_key IS NOT NULL THEN 1 ELSE 0 END);
             SET @seq = SCOPE_IDENTITY();
             -- An INSTEAD OF trigger has inserted nothing. Whoever repeats the message must not find its key taken.
