@@ -70,6 +70,22 @@ TEST_F(RelaySettings, O6_ARouteIsRetriedByItsOwnPolicyAndErrorsAreCut) {
     EXPECT_EQ(get(again).last_error.size(), 20U) << get(again).last_error;
 }
 
+TEST_F(RelaySettings, O6_ASinkIsRetriedByItsOwnPolicyUnlessARouteHasOne) {
+    const HttpPeer peer{500};
+    configure("[relay]\nretry_base = \"1h\"\nretry_cap = \"2h\"\n" + http_sink(peer) +
+              "max_attempts = 1\n"
+              "[[routes]]\ntopic = \"twice.*\"\nsink = \"hook\"\nmax_attempts = 2\n"
+              "[[routes]]\ntopic = \"*\"\nsink = \"hook\"\n");
+    const WorkItemId once = enqueue("once");
+    const WorkItemId twice = enqueue("twice.only");
+    ChildProcess relay = folder.start({"relay"});
+    expect_soon([&] { return get(once).state == State::dead && get(twice).retry_count == 1; });
+    stop(relay);
+    EXPECT_EQ(get(once).retry_count, 1U);
+    EXPECT_EQ(get(twice).state, State::ready);
+    EXPECT_GT(get(twice).available_at, store->now() + 20min) << "the base is the relay's";
+}
+
 // Without wake-ups: a store that is quiet, and says so, is cleaned up minutes later.
 TEST_F(RelaySettings, IBX_098_ARelayPurgesTheInboxAndTheDeadAfterTheirRetention) {
     configure("[relay]\nwake_ups = false\ninbox_retention = \"1ms\"\ndead_retention = \"1ms\"\n");

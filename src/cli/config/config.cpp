@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <ranges>
 
 #include "base/assert.hpp"
 #include "base/listed_words.hpp"
@@ -126,9 +127,17 @@ RetryPolicy retry_policy(const Reader& read, const std::string& at, const RetryP
     return policy;
 }
 
+std::map<std::string, RetryPolicy> sink_policies(const Reader& read,
+                                                 const std::set<std::string>& sinks,
+                                                 const RetryPolicy& of_relay) {
+    std::map<std::string, RetryPolicy> policies;
+    for (const std::string& name : sinks)
+        policies[name] = retry_policy(read, fmt::format("sinks.{}.", name), of_relay);
+    return policies;
+}
+
 std::vector<daemon::RoutePlan> route_plans(const Reader& read, const Values& values,
-                                           const std::set<std::string>& sinks,
-                                           const RetryPolicy& of_relay) {
+                                           const std::map<std::string, RetryPolicy>& sinks) {
     // By number, not by text: routes.10 comes behind routes.9.
     std::vector<std::int64_t> numbers;
     for (const std::string& name : names_under(values, "routes")) {
@@ -141,7 +150,8 @@ std::vector<daemon::RoutePlan> route_plans(const Reader& read, const Values& val
         numbers.push_back(*number);
     }
     std::ranges::sort(numbers);
-    const std::vector<std::string> known(sinks.begin(), sinks.end());
+    const auto names = std::views::keys(sinks);
+    const std::vector<std::string> known(names.begin(), names.end());
     std::vector<daemon::RoutePlan> routes;
     for (const std::int64_t number : numbers) {
         const GivenValue& sink = read.given(fmt::format("routes.{}.sink", number));
@@ -150,7 +160,8 @@ std::vector<daemon::RoutePlan> route_plans(const Reader& read, const Values& val
             throw Failure(ExitCode::config,
                           fmt::format("{}: this route names no sink", topic.origin));
         }
-        if (!sinks.contains(sink.value)) {
+        const auto policy = sinks.find(sink.value);
+        if (policy == sinks.end()) {
             throw Failure(ExitCode::config,
                           fmt::format("{}: there is no sink '{}'{}", sink.origin,
                                       printable(sink.value), did_you_mean(sink.value, known)));
@@ -158,7 +169,7 @@ std::vector<daemon::RoutePlan> route_plans(const Reader& read, const Values& val
         routes.push_back(
             {.pattern = topic.value,
              .sink = sink.value,
-             .retry = retry_policy(read, fmt::format("routes.{}.", number), of_relay)});
+             .retry = retry_policy(read, fmt::format("routes.{}.", number), policy->second)});
     }
     if (routes.empty())
         throw Failure(ExitCode::config,
@@ -313,7 +324,8 @@ Config load_config(const Invocation& in) {
         config.plan.sinks.push_back(sink_config(config.values, name));
     config.plan.rates = sink_rates(read, sinks);
     config.plan.dispatcher = dispatcher_options(read);
-    config.plan.routes = route_plans(read, config.values, sinks, config.plan.dispatcher.retry);
+    config.plan.routes =
+        route_plans(read, config.values, sink_policies(read, sinks, config.plan.dispatcher.retry));
     config.plan.restore_guard = restore_guard(read);
     config.plan.connections_max = read.count("relay.connections_max");
     config.plan.log = log_plan(read);

@@ -88,7 +88,7 @@ void add_store_settings(std::vector<Setting>& out) {
 const std::vector<std::string> retry_choices{"standard", "fast", "minutes", "steady",
                                              "steady_exponential"};
 
-// How failed attempts are repeated, for the relay and for a single route.
+// How failed attempts are repeated, for the relay, a single sink and a single route.
 void add_policy_settings(std::vector<Setting>& out, const std::string& at,
                          const std::string& preset, const std::string& whose) {
     const auto add = [&](const std::string& name, const std::string& what, Setting like) {
@@ -135,7 +135,8 @@ void add_route_settings(std::vector<Setting>& out) {
                  .what = "Name of the sink that they go to.",
                  .default_value = "",
                  .required = true}});
-    add_policy_settings(out, "routes.*.", "", " Of this route; if not given, as for the relay.");
+    add_policy_settings(out, "sinks.*.", "", " Of this sink; if not given, as for the relay.");
+    add_policy_settings(out, "routes.*.", "", " Of this route; if not given, as for its sink.");
 }
 
 void add_dispatch_settings(std::vector<Setting>& out) {

@@ -15,7 +15,8 @@ namespace postroom::cli {
 // texts becomes one text with spaces. Throws Failure{config} with file and line, Failure{not_found}
 // when there is no such file.
 std::vector<GivenValue> read_toml_file(const std::string& path);
-// As above of a text; `name` stands for the file in what is reported.
+// All values of `text`, as read_toml_file() returns those of a file; `name` stands for the file in
+// what is reported.
 std::vector<GivenValue> read_toml(std::string_view text, const std::string& name);
 
 // `text` with ${env:NAME} and ${file:PATH} replaced. Throws Failure{config} that begins with
