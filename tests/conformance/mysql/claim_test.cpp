@@ -1,4 +1,5 @@
-// Claims on MariaDB after a clock was put back, and claims that the server cuts off.
+// Claims on MariaDB after a clock was put back, claims that the server cuts off, and how the
+// procedure for any language shares a batch.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +10,7 @@
 #include "postroom/backend/mysql.hpp"
 #include "postroom/error.hpp"
 #include "postroom/outbox.hpp"
+#include "queue/claim_passes.hpp"
 #include "support/wait_until.hpp"
 
 namespace postroom::test::mysql_claim_test {
@@ -133,6 +135,49 @@ TEST_F(MariadbClaim, AClaimThatTheServerCutsOffLeavesNothingBehind) {
         const std::vector<Settlement> done{{.lease = claimed[0].lease.value()}};
         store->settle(nullptr, Queue::outbox, done);
     }
+}
+
+// Goal: a batch is shared by one rule, whether the library or the procedure works out the numbers.
+TEST_F(MariadbClaim, TheProcedureSharesABatchAsTheLibraryDoes) {
+    NativeSession session(database.url());
+    for (const std::uint32_t batch : {1U, 2U, 3U, 7U, 8U, 100U}) {
+        for (std::uint64_t number = 0; number < 40; ++number) {
+            const ClaimPasses wanted = claim_passes(batch, number);
+            session.run("CALL outbox_claim_passes(" + std::to_string(batch) + ", " +
+                        std::to_string(number) + ", @a, @b, @c, @d, @e)");
+            const SqlRows rows = session.run("SELECT @a, @b, @c, @d, @e");
+            const auto column = [&](std::size_t i) {
+                return static_cast<std::uint32_t>(std::stoul(rows.at(0).at(i).value_or("")));
+            };
+            const ClaimPasses got{.urgent = column(0),
+                                  .keyed = column(1),
+                                  .due = column(2),
+                                  .low = column(3),
+                                  .keyed_again = column(4)};
+            EXPECT_EQ(got, wanted) << batch << " by claim " << number;
+        }
+    }
+}
+
+// Goal: what takes the place of expired messages is no more than they were.
+TEST_F(MariadbClaim, TheProcedureClaimsNoMoreThanABatchInPlaceOfExpiredMessages) {
+    const Outbox outbox(*store);
+    const std::vector<NewMessage> some(100, NewMessage{.topic = "t", .payload = "p"});
+    outbox.enqueue_all(some);
+    std::vector<Settlement> given_back;
+    for (const Message& message :
+         store->claim(Queue::outbox, {.owner = OwnerToken::generate(), .batch = 100}))
+        given_back.push_back({.lease = *message.lease, .outcome = Outcome::release});
+    ASSERT_THAT(given_back, SizeIs(100));
+    store->settle(nullptr, Queue::outbox, given_back);
+    const Instant end = store->now() + 1s;
+    outbox.enqueue({.topic = "t", .payload = "p", .expires_at = end});
+    outbox.enqueue_all(some);
+    ASSERT_TRUE(wait_until([&] { return store->now() > end; }, 1min, 10ms));
+    NativeSession session(database.url());
+    const SqlRows claimed =
+        session.run("CALL outbox_claim('6f1c7a52-8a3e-4b7c-9d55-000000000001', 30, 100)");
+    EXPECT_THAT(claimed, SizeIs(100));
 }
 
 }  // namespace

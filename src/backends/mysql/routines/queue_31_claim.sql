@@ -133,6 +133,19 @@ END//
     END IF;
 END//
 
+-- How a batch is shared, for claims that no library works out the numbers for: claim_passes() of the library, which says what
+-- they mean, in SQL.
+{define:procedure claim_passes}(IN in_batch BIGINT, IN in_number BIGINT, OUT out_urgent_to BIGINT, OUT out_keyed_to BIGINT,
+                                OUT out_due_to BIGINT, OUT out_low_to BIGINT, OUT out_keyed_again_to BIGINT)
+{reads} BEGIN
+    DECLARE v_by_age BOOLEAN DEFAULT in_number % 4 = 3;
+    DECLARE v_index BIGINT DEFAULT IF(v_by_age, in_number DIV 4, in_number DIV 4 * 3 + in_number % 4);
+    DECLARE v_waited BIGINT DEFAULT (in_batch + v_index % 2) DIV 2;
+    DECLARE v_low BIGINT DEFAULT IF(v_by_age, (v_waited + v_index DIV 4 % 2) DIV 2, 0);
+    SET out_urgent_to = IF(v_by_age, 0, in_batch), out_keyed_to = (v_waited - v_low + v_index DIV 2 % 2) DIV 2,
+        out_due_to = v_waited - v_low, out_low_to = IF(v_by_age, v_waited, 0), out_keyed_again_to = v_index % 2 * in_batch;
+END//
+
 -- Leases up to in_batch messages, pass by pass, and returns their numbers. Each pass leases messages of one band until so many
 -- are leased in all as its ceiling says: urgent, keyed, due, low, fresh, then keyed again, due, keyed and low for what is left of
 -- the batch. The caller computes the ceilings, which differ from claim to claim. Mostly there are fresh messages and nothing

@@ -78,12 +78,8 @@ END//
     DECLARE v_all LONGTEXT DEFAULT '[]';
     DECLARE v_room, v_expired BIGINT DEFAULT batch;
     DECLARE v_lease BIGINT DEFAULT {random};
-    -- Whoever claims here does not count its claims, so lots are drawn for what the library gives to each in turn.
-    DECLARE v_by_age BOOLEAN DEFAULT RAND() < 0.25;
-    DECLARE v_odd BIGINT DEFAULT FLOOR(RAND() * 2);
-    DECLARE v_waited BIGINT DEFAULT (batch + v_odd) DIV 2;
-    DECLARE v_low BIGINT DEFAULT IF(v_by_age, (v_waited + FLOOR(RAND() * 2)) DIV 2, 0);
-    DECLARE v_due BIGINT DEFAULT v_waited - v_low;
+    -- Named as the passes know them.
+    DECLARE in_urgent_to, in_keyed_to, in_due_to, in_low_to, in_keyed_again_to BIGINT;
     {own_transaction}
     CALL {owner_bytes}(owner, v_owner);
     IF lease_seconds IS NULL OR lease_seconds <= 0 OR lease_seconds > 86400 THEN
@@ -93,8 +89,9 @@ END//
         CALL {refuse}(CONCAT('batch: ', COALESCE(batch, 'NULL'), ', must be between 1 and 10000'));
     END IF;
     WHILE v_room > 0 DO
-        CALL {lease_batch}(v_owner, v_lease, lease_seconds * 1000000, v_room, IF(v_by_age, 0, v_room),
-                           (v_due + FLOOR(RAND() * 2)) DIV 2, v_due, IF(v_by_age, v_waited, 0), v_odd * v_room, v_seqs);
+        -- Nobody counts the claims of all callers: each goes by one of the 32 ways to share a batch.
+        CALL {claim_passes}(v_room, FLOOR(RAND() * 32), {to_ceilings});
+        CALL {lease_batch}(v_owner, v_lease, lease_seconds * 1000000, v_room, {to_ceilings}, v_seqs);
         SET v_expired = 0;
         IF v_seqs IS NOT NULL THEN
             CALL {begin_own}(v_own);

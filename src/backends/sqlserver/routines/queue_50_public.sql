@@ -101,8 +101,7 @@ BEGIN
 END
 GO
 -- Leases up to @batch messages for @lease_seconds. Rows: id, lease_id, message_id. What has expired is dead instead, and others take
--- its places. Must be a transaction of its own. Whoever claims here does not count its claims, so lots are drawn for what the
--- library gives to each in turn.
+-- its places. Must be a transaction of its own. Nobody counts the claims of all callers: each goes by one of the 32 ways to share a batch.
 {define:procedure claim} @owner UNIQUEIDENTIFIER, @lease_seconds INT, @batch INT AS
 BEGIN
     SET NOCOUNT ON;
@@ -113,17 +112,19 @@ BEGIN
              WHEN @batch IS NULL OR {bad_batch} THEN {bad_batch_words} END;
     IF @words IS NOT NULL THROW 51022, @words, 1;
     DECLARE @lease_id BIGINT = {random}, @lease_us BIGINT = CAST(@lease_seconds AS BIGINT) * 1000000, @until DATETIME2(6),
-            @bytes BINARY(16) = {owner_bytes}, @lot BIGINT = {random} & 15, @room BIGINT = @batch, @waited BIGINT, @due BIGINT,
+            @bytes BINARY(16) = {owner_bytes}, @number BIGINT = {random} & 31, @room BIGINT = @batch, @waited BIGINT, @due BIGINT,
             @urgent_to BIGINT, @keyed_to BIGINT, @low_to BIGINT, @keyed_again_to BIGINT;
-    DECLARE @by_age BIGINT = CASE WHEN @lot & 3 = 0 THEN 1 ELSE 0 END, @odd BIGINT = @lot / 4 & 1;
+    -- As claim_passes() of the library, which says what the numbers mean.
+    DECLARE @by_age BIGINT = CASE WHEN @number & 3 = 3 THEN 1 ELSE 0 END;
+    DECLARE @index BIGINT = @number / 4 * (3 - 2 * @by_age) + (1 - @by_age) * (@number & 3);
     WHILE @room > 0
     BEGIN
-        SET @waited = (@room + @odd) / 2;
-        SET @due = @waited - @by_age * ((@waited + @lot / 8) / 2);
+        SET @waited = (@room + @index % 2) / 2;
+        SET @due = @waited - @by_age * ((@waited + @index / 4 % 2) / 2);
         SET @urgent_to = (1 - @by_age) * @room;
-        SET @keyed_to = (@due + @lot / 8) / 2;
+        SET @keyed_to = (@due + @index / 2 % 2) / 2;
         SET @low_to = @by_age * @waited;
-        SET @keyed_again_to = @odd * @room;
+        SET @keyed_again_to = @index % 2 * @room;
         EXEC {lease_batch} @bytes, @lease_id, @lease_us, @room, @urgent_to, @keyed_to, @due, @low_to, @keyed_again_to, @until OUTPUT;
         EXEC {expire_held} @lease_id, @room OUTPUT;
     END
