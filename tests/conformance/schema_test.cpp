@@ -146,6 +146,20 @@ TEST_P(SchemaLaw, NamesAreConfigurable) {
     EXPECT_THAT(claim(), IsEmpty());
 }
 
+// Goal: no name of a rule, an index or a routine becomes too long for the engine.
+TEST_P(SchemaLaw, NamesOfThirtyTwoCharactersAreDeployed) {
+    const OpenOptions options{.outbox_table = "post_of_the_orders_of_the_shop_1",
+                              .inbox_table = "letters_from_all_of_the_world_22",
+                              .deploy_schema = true};
+    ASSERT_EQ(options.outbox_table.size(), 32U);
+    ASSERT_EQ(options.inbox_table.size(), 32U);
+    const std::unique_ptr<Store> named = sql_sandbox().reopen_with(options);
+    EXPECT_TRUE(sql_sandbox().schema(options)->report().up_to_date());
+    const Outbox post(*named);
+    post.enqueue({.topic = "t", .payload = "p", .idempotency_key = "k"});
+    EXPECT_THAT(post.claim(me, long_lease, 10), SizeIs(1));
+}
+
 TEST_P(SchemaLaw, HostileNamesAreRefusedBeforeAnythingHappens) {
     const std::vector<std::string> before = sql_sandbox().objects();
     for (const std::string& name :

@@ -65,7 +65,7 @@ TEST_P(PlainKeyLaw, O1_ASecondPlainInsertWithTheSameTenantAndKeyIsRefused) {
     };
     if (sql_sandbox().refuses_plain_keys()) {
         EXPECT_THAT(thrown([&] { insert("acme", "k"); }),
-                    testing::HasSubstr("idempotency_key_goes_through_enqueue"));
+                    testing::HasSubstr("key_goes_through_enqueue"));
         EXPECT_THAT(claim(), IsEmpty());
         return;
     }
@@ -150,7 +150,7 @@ TEST_P(SqlSurfaceLaw, IBX_117_TheViewsSpeakTheDocumentsWords) {
               (SqlRows{{"1"}}));
 }
 
-TEST_P(SqlSurfaceLaw, AnOwnerTokenHasOneTextForm) {
+TEST_P(SqlSurfaceLaw, S000_4_2_S003_4_2_AnOwnerTokenHasOneTextForm) {
     put();
     claim_one();
     EXPECT_EQ(sql("SELECT owner_token FROM " + table("outbox")), (SqlRows{{me.to_string()}}));

@@ -1,6 +1,6 @@
 -- Whether the idempotency key of a message was noted in {key}: always, for those who come through the library or the procedures. The
 -- rule that asks for it comes with the routines, once those that set it are in place; until then the column is 1 by default. No row
--- is rewritten. This file may run twice. Way back: drop the constraint {queue}_idempotency_key_goes_through_enqueue; the column
+-- is rewritten. This file may run twice. Way back: drop the constraint {queue}_key_goes_through_enqueue; the column
 -- stays, because the procedures write it.
 SELECT IF(COUNT(*) > 0, 'DO 0', 'ALTER TABLE {live} ADD COLUMN key_noted TINYINT NOT NULL DEFAULT 1')
   INTO @postroom_alter

@@ -2,7 +2,7 @@
 
 -- Many messages that need nothing special: their fields as a JSON array, their payloads end to end. They are numbered in the order of the
 -- array. An INSERT with OUTPUT takes no ORDER BY everywhere, so the order stands inside, and each is told its number by its nonce. With
--- an INSTEAD OF trigger OUTPUT has rows without a number, stored or not: those count as dropped.
+-- an INSTEAD OF trigger OUTPUT has rows without a number, stored or not: their nonces tell which of them are there.
 {define:procedure do_insert} @messages NVARCHAR(MAX), @payloads VARBINARY(MAX), @owner BINARY(16), @lease_id BIGINT,
     @lease_us BIGINT AS
 BEGIN
@@ -13,6 +13,8 @@ BEGIN
     OUTPUT inserted.seq, inserted.nonce INTO @stored
     SELECT {values:enqueue j}, CASE WHEN @lease_id IS NULL THEN 0 ELSE 1 END, @owner, @lease_id, @until
       FROM (SELECT TOP (1000) p.* FROM OPENJSON(@messages) WITH ({packed_fields}, {packed_place}) AS p ORDER BY p.place) AS j;
+    IF EXISTS (SELECT 1 FROM @stored AS s WHERE s.seq = 0)
+        UPDATE s SET seq = m.seq FROM @stored AS s JOIN {message} AS m ON m.nonce = s.nonce WHERE s.seq = 0;
     SELECT s.seq, 0 AS top_level, s.nonce
       FROM OPENJSON(@messages) WITH (nonce BIGINT, place BIGINT) AS p JOIN @stored AS s ON s.nonce = p.nonce AND s.seq <> 0
      ORDER BY p.place;
@@ -53,7 +55,10 @@ BEGIN
             VALUES ({inputs:enqueue}, @due_time, @now, 1,
                     CASE WHEN @due_time > @now OR @priority < 0 OR @ordering_key IS NOT NULL THEN 1 ELSE 0 END);
             SET @seq = SCOPE_IDENTITY();
-            -- An INSTEAD OF trigger has inserted nothing. Whoever repeats the message must not find its key taken.
+            -- With an INSTEAD OF trigger the number is of the trigger's own INSERT, if it made one. Where it did not, whoever
+            -- repeats the message must not find its key taken.
+            IF @seq IS NULL
+                SET @seq = (SELECT MAX(m.seq) FROM {message} AS m WHERE m.nonce = @nonce AND m.message_id = @message_id);
             IF @seq IS NULL
                 DELETE FROM {key} WHERE key_hash = @key_hash AND seq = 0;
             ELSE IF @key IS NOT NULL
