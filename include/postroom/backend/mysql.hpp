@@ -10,9 +10,10 @@
 //
 // Several hosts stand with commas between them (user@a:3306,b:3306/database), the options hold for
 // all of them, and one that is not this machine makes TLS the default for all. Each connection goes
-// to the first host that is there and not read-only. When a host is killed, cut off or made
-// read-only, the next one is reached within 15 s; a server that is frozen under a statement is
-// given up 10 s after the statement's own time limit.
+// to the first host that is there and not read-only; one that could not be reached is asked last
+// for the next 30 s. When a host is killed, cut off or made read-only, the next of two is reached
+// within 15 s with the default time to connect; a server that is frozen under a statement is given
+// up 10 s after the statement's own time limit.
 //
 // A schema is a database in these engines: the tables live in the database of the URL, and
 // OpenOptions::schema is ignored. Names of queues have at most 32 characters.

@@ -1,5 +1,6 @@
 #include "postroom/backend/mysql.hpp"
 
+#include <memory>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -27,8 +28,9 @@ std::string newest_in(const std::string& name) {
 sql::Backend make_backend(const std::string& url, const OpenOptions& options,
                           const Capabilities& capabilities) {
     const Address address = Address::parse(url);
-    const auto connect = [address, options]() -> std::unique_ptr<sql::Connection> {
-        return std::make_unique<Driver>(open_session(address, options));
+    const auto order = std::make_shared<HostOrder>(address.hosts.size());
+    const auto connect = [address, options, order]() -> std::unique_ptr<sql::Connection> {
+        return std::make_unique<Driver>(open_session(address, options, *order));
     };
     return {.dialect = make_dialect(capabilities),
             .connect = connect,
@@ -44,7 +46,9 @@ sql::Backend make_backend(const std::string& url, const OpenOptions& options,
 
 std::unique_ptr<Store> open_store(const std::string& url, const OpenOptions& options) {
     // A server that cannot be used is noticed here and not at the first message.
-    const Capabilities capabilities = open_session(Address::parse(url), options).capabilities;
+    const Address address = Address::parse(url);
+    HostOrder order(address.hosts.size());
+    const Capabilities capabilities = open_session(address, options, order).capabilities;
     return sql::make_store(make_backend(url, options, capabilities), options);
 }
 

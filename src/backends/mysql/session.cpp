@@ -122,10 +122,14 @@ void watch_for_silence(MYSQL* connection) {
         ::setsockopt(socket, level, name, &value, sizeof value);
     };
     set(SOL_SOCKET, SO_KEEPALIVE, 1);
+#ifdef TCP_KEEPIDLE
     set(IPPROTO_TCP, TCP_KEEPIDLE, probe_after_seconds);
+#endif
     set(IPPROTO_TCP, TCP_KEEPINTVL, probe_every_seconds);
     set(IPPROTO_TCP, TCP_KEEPCNT, probes_max);
+#ifdef TCP_USER_TIMEOUT
     set(IPPROTO_TCP, TCP_USER_TIMEOUT, unacknowledged_ms_max);
+#endif
 }
 
 // The first value of a SELECT; empty: there was none.
@@ -191,17 +195,21 @@ Session open_at(const Host& host, const Address& address, const OpenOptions& opt
 
 }  // namespace
 
-Session open_session(const Address& address, const OpenOptions& options) {
+Session open_session(const Address& address, const OpenOptions& options, HostOrder& order) {
     static std::once_flag initialized;
     std::call_once(initialized, [] { mysql_library_init(0, nullptr, nullptr); });
     if (!has_choice(address)) return open_at(address.hosts.front(), address, options);
     std::string reasons;
-    for (const Host& host : address.hosts) {
+    for (const std::size_t place : order.at(std::chrono::steady_clock::now())) {
+        const Host& host = address.hosts[place];
         try {
-            return open_at(host, address, options);
+            Session session = open_at(host, address, options);
+            order.served(place);
+            return session;
         } catch (const Error& error) {
             const std::string reason = fmt::format("{}: {}", host.text(), error.what());
             if (error.kind() != ErrorKind::unavailable) throw Error(error.kind(), reason);
+            order.failed(place, std::chrono::steady_clock::now());
             reasons += (reasons.empty() ? "" : "; ") + reason;
         }
     }

@@ -8,6 +8,7 @@
 
 #include "backends/mysql/address.hpp"
 #include "backends/mysql/capabilities.hpp"
+#include "backends/mysql/host_order.hpp"
 #include "postroom/open_store.hpp"
 
 namespace postroom::mysql {
@@ -23,9 +24,9 @@ struct Session {
 };
 
 // READ COMMITTED, strict, UTC, utf8mb4, with the time limits of the options. Of several hosts it is
-// the first that is there and not read-only; one that refuses the account ends the search. Throws
-// Error.
-Session open_session(const Address& address, const OpenOptions& options);
+// the first that is there and not read-only, in their `order`; one that refuses the account ends
+// the search. Throws Error.
+Session open_session(const Address& address, const OpenOptions& options, HostOrder& order);
 
 // The server's limit for `connection`, which may be anybody's.
 std::size_t packet_max_of(MYSQL* connection);
