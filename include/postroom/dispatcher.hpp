@@ -84,7 +84,7 @@ struct DispatcherOptions {
     Duration poll_interval_max = std::chrono::seconds{5};  // when idle and nobody rings
     bool wake_ups = true;                                  // listen for other processes' messages
     Duration settle_delay = std::chrono::milliseconds{2};  // wait for other outcomes; acks up to 5x
-    std::size_t settle_batch = 200;
+    std::size_t settle_batch = 200;  // outcomes in one call, or as many as `batch`
     Duration drain_timeout = std::chrono::seconds{5};
     OnClose on_close = OnClose::release;
 

@@ -29,7 +29,8 @@ DispatchState::DispatchState(const DispatchSetup& setup)
       circuits({.open_for = options.circuit_open_for, .open_for_max = options.circuit_open_for_max},
                options.worker_count),
       in_flight(options.lease, options.in_flight_ttl),
-      settler({.batch = options.settle_batch,
+      // What was claimed together is settled together: a store does so at one stroke.
+      settler({.batch = std::max<std::size_t>(options.settle_batch, options.batch),
                .delay = patient_delay(options),
                .hurried_delay = options.settle_delay}) {}
 

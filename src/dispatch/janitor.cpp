@@ -95,11 +95,15 @@ void Janitor::observe_purged(Queue queue, std::uint64_t count) const {
 void Janitor::observe_figures() const {
     if (!notifier_.wants(EventKind::queue_depths) && !notifier_.wants(EventKind::oldest_lag))
         return;
-    const Event depths = [&] {
+    const auto depths = [&] {
         const StateView state(shared_);
         return state->depths();
-    }();
-    notifier_.observe(depths);  // while the state is not locked
+    };
+    // Told while the state is not locked. What ended meanwhile was perhaps told before, and nobody
+    // may look again for long.
+    const Event told = depths();
+    notifier_.observe(told);
+    if (told.in_flight > 0 && depths().in_flight == 0) notifier_.observe(depths());
     // The first in line, not counts(): those look at every message that waits.
     const std::vector<Message> first = setup_.store.find(
         setup_.options.queue,

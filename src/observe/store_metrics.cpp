@@ -209,7 +209,9 @@ void StoreMetrics::sample(Store& store) noexcept {
 
 void StoreMetrics::down(const std::string& store, const std::string& error) {
     const base::MutexLock lock(figures_->mutex);
-    figures_->of(store).counters.sample = StoreSample{.error = error, .at = SystemClock().now()};
+    OfStore& of = figures_->of(store);
+    of.look = ++figures_->looks;  // a look that began before says less
+    of.counters.sample = StoreSample{.error = error, .at = SystemClock().now()};
 }
 
 void StoreMetrics::schema_version(const std::string& store, int version) {
