@@ -43,8 +43,21 @@ protected:
     }
 };
 
-TEST_F(ManyStores, OBX_066_EachDatabaseHasItsOwnStoreAndItsOwnMessages) {
-    FixedStores stores(three());
+// With MariaDB or MySQL among them.
+class ManyStoresOn : public ManyStores, public testing::WithParamInterface<std::string> {
+protected:
+    std::vector<StorePtr> three_here() {
+        return three(GetParam() == "Mysql" ? "mysql" : "mariadb");
+    }
+};
+
+INSTANTIATE_TEST_SUITE_P(, ManyStoresOn, testing::Values("Mariadb", "Mysql"),
+                         [](const testing::TestParamInfo<std::string>& place) {
+                             return place.param;
+                         });
+
+TEST_P(ManyStoresOn, OBX_066_EachDatabaseHasItsOwnStoreAndItsOwnMessages) {
+    FixedStores stores(three_here());
     for (const StorePtr& store : stores.stores()) {
         // One by the hot path later; these are claimed.
         Outbox(*store).enqueue(message(store->id() + "-cold"));
@@ -66,8 +79,8 @@ TEST_F(ManyStores, OBX_066_EachDatabaseHasItsOwnStoreAndItsOwnMessages) {
         EXPECT_FALSE(Outbox(*store).counts().oldest) << store->id();
 }
 
-TEST_F(ManyStores, IBX_085_TheInboxesOfSeveralDatabasesAreServedEachFromItsOwn) {
-    FixedStores stores(three());
+TEST_P(ManyStoresOn, IBX_085_TheInboxesOfSeveralDatabasesAreServedEachFromItsOwn) {
+    FixedStores stores(three_here());
     DispatcherOptions options = quick();
     options.queue = Queue::inbox;
     Dispatcher dispatcher(stores, options);
@@ -90,7 +103,7 @@ TEST_F(ManyStores, IBX_085_TheInboxesOfSeveralDatabasesAreServedEachFromItsOwn) 
         EXPECT_TRUE(inboxes.get(id).already_processed({.source = "shop", .message_id = "1"}));
 }
 
-TEST_F(ManyStores, OBX_071_IBX_090_OBX_090_IBX_113_EveryLineOfTheLogNamesTheStoreOfItsMessage) {
+TEST_P(ManyStoresOn, OBX_071_IBX_090_OBX_090_IBX_113_EveryLineOfTheLogNamesTheStoreOfItsMessage) {
     std::mutex mutex;
     std::vector<std::string> lines;
     const auto write = [&](LogLevel, std::string_view text) {
@@ -98,7 +111,7 @@ TEST_F(ManyStores, OBX_071_IBX_090_OBX_090_IBX_113_EveryLineOfTheLogNamesTheStor
         lines.emplace_back(text);
     };
     LogObserver log({.write = write, .min_level = LogLevel::debug});
-    FixedStores stores(three());
+    FixedStores stores(three_here());
     DispatcherOptions options = quick();
     options.observer = &log;
     Dispatcher dispatcher(stores, options);

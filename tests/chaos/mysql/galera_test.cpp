@@ -22,7 +22,14 @@ using namespace std::chrono_literals;
 using testing::IsEmpty;
 
 constexpr int node_count = GaleraCluster::node_count;
-constexpr std::uint64_t child_count = 2 * node_count;
+constexpr std::uint64_t roaming_child = 2 * node_count;  // knows all nodes
+constexpr std::uint64_t child_count = roaming_child + 1;
+
+// host:port of mysql://account@host:port/database
+std::string place_of(const std::string& url) {
+    const std::size_t at = url.rfind('@') + 1;
+    return url.substr(at, url.find('/', at) - at);
+}
 
 class GaleraTest : public testing::Test {
 protected:
@@ -30,6 +37,13 @@ protected:
 
     GaleraCluster& cluster() { return cluster_; }
     std::string url(int node) const { return cluster_.node(node).url(name_); }
+    // One with all nodes, in the order in which they are killed.
+    std::string url_of_all() const {
+        std::string all = url(3);
+        const std::string place = place_of(all);
+        return all.replace(all.find(place), place.size(),
+                           fmt::format("{},{},{}", place, place_of(url(1)), place_of(url(2))));
+    }
     NodeDatabase database(int node) const { return {cluster_, node, name_}; }
 
     void expect_the_same_everywhere() {
@@ -64,36 +78,42 @@ TEST_F(GaleraTest, ConflictsAtCommitAreRetriedAndNoMessageIsHeldTwice) {
     expect_the_same_everywhere();
 }
 
-// How many commits a child has had confirmed.
-std::size_t commits(const std::filesystem::path& journal) {
+std::size_t lines_with(const std::filesystem::path& journal, const std::string& beginning) {
     std::ifstream in(journal);
     std::size_t found = 0;
-    for (std::string line; std::getline(in, line);) found += line.starts_with("kept ");
+    for (std::string line; std::getline(in, line);) found += line.starts_with(beginning);
     return found;
 }
 
 class GaleraNodeKillTest : public GaleraTest {
 protected:
-    // Child n works at node 1 + n % 3.
     std::filesystem::path journal(std::uint64_t child) const {
         return journals_ / std::to_string(child);
     }
 
+    // Where a child works that knows one node only.
+    static int node_of(std::uint64_t child) { return 1 + static_cast<int>(child % node_count); }
+
     std::vector<std::string> arguments(const char* mode, std::uint64_t child) const {
-        return {mode, url(1 + static_cast<int>(child % node_count)), journal(child).string(),
-                std::to_string(4200 + child), "60"};
+        return {mode, child == roaming_child ? url_of_all() : url(node_of(child)),
+                journal(child).string(), std::to_string(4200 + child), "60"};
     }
 
-    // Whether everyone who works at another node than `down` gets something committed from now on.
-    bool commits_go_on(int down) const {
+    // How many commits a child has had confirmed; of the one that roams, how many deliveries.
+    std::size_t confirmed(std::uint64_t child) const {
+        return lines_with(journal(child), child == roaming_child ? "settled done " : "kept ");
+    }
+
+    // Whether everyone but those who know only the node `down` gets something done from now on.
+    bool work_goes_on(int down) const {
         std::vector<std::size_t> before;
         for (std::uint64_t child = 0; child < child_count; ++child)
-            before.push_back(commits(journal(child)));
+            before.push_back(confirmed(child));
         return wait_until(
             [&] {
                 for (std::uint64_t child = 0; child < child_count; ++child) {
-                    if (1 + static_cast<int>(child % node_count) == down) continue;
-                    if (commits(journal(child)) <= before[child]) return false;
+                    if (child != roaming_child && node_of(child) == down) continue;
+                    if (confirmed(child) <= before[child]) return false;
                 }
                 return true;
             },
@@ -117,15 +137,15 @@ TEST_F(GaleraNodeKillTest, AKilledNodeComesBackAndNothingIsLost) {
     database(1).sql("CREATE TABLE business_order (id varchar(64) PRIMARY KEY)");
     Pack children("queue_child", child_count, 42,
                   [&](std::uint64_t child) { return arguments("both", child); });
-    ASSERT_TRUE(commits_go_on(none));
+    ASSERT_TRUE(work_goes_on(none));
     const std::uint64_t kills = scaled(20, 2);
     for (std::uint64_t i = 0; i < kills && !HasFailure(); ++i) {
         // The one that founded the cluster is no other than the rest.
         const int victim = node_count - static_cast<int>(2 * i % node_count);
         cluster().crash(victim);
-        EXPECT_TRUE(commits_go_on(victim)) << "without node " << victim;
+        EXPECT_TRUE(work_goes_on(victim)) << "without node " << victim;
         cluster().resume(victim);
-        EXPECT_TRUE(commits_go_on(none)) << "with node " << victim << " again";
+        EXPECT_TRUE(work_goes_on(none)) << "with node " << victim << " again";
     }
     children.kill_all();
     for (int node = 1; node <= node_count; ++node) database(node).await_end_of_killed();
