@@ -67,7 +67,19 @@ class Folder:
         child = subprocess.Popen("exec env " + command, shell=True, cwd=self.path, env=self.environment, stdin=self.terminal[1], stdout=self.terminal[1],
                                  stderr=subprocess.PIPE, text=True)
         self.background.append((command, child))
-        time.sleep(2)
+        if " relay" in command:
+            self.await_admin_server(child)
+        else:
+            time.sleep(2)
+
+    def await_admin_server(self, relay):
+        end = time.monotonic() + patience_seconds
+        while relay.poll() is None and time.monotonic() < end:
+            try:
+                socket.create_connection(self.admin.split(":"), timeout=1).close()
+                return
+            except OSError:
+                time.sleep(0.05)
 
     def problems_of_background(self):
         for command, child in self.background:
