@@ -65,6 +65,8 @@ TEST(ProgramConfig, O6_TheParametersOfARetryPolicyAreCheckedWhereTheyStand) {
                 HasSubstr("relay.retry: retry policy: cap is 60000000 us, must be at least base"));
     EXPECT_THAT(check("[relay]\nretry_jitter = 1\n").err,
                 HasSubstr("jitter is 1, must be at least 0 and below 1"));
+    EXPECT_THAT(check("[sinks.out]\ntype = \"stdout\"\nretry_base = \"2m\"\n").err,
+                HasSubstr("sinks.out.retry: retry policy: cap is 60000000 us, must be at least "));
     EXPECT_EQ(check("[relay]\nretry = \"fast\"\nretry_base = \"1s\"\nretry_factor = 1.5\n"
                     "retry_cap = \"5m\"\nretry_jitter = 0.1\nmax_attempts = 7\n"
                     "[stores.main]\nurl = \"sqlite:a.db\"\nmax_error_chars = 2000\n")
@@ -179,6 +181,26 @@ TEST(ProgramConfig, TheDoctorSeesAnOddSinkToo) {
     EXPECT_THAT(folder.run({"doctor", "--json"}).out,
                 HasSubstr("{\"about\":\"sinks.rabbit\",\"check\":\"settings\",\"health\":"
                           "\"warning\",\"what\":\"'url' ends with a slash"));
+}
+
+// Nothing has to be reached for it: what only the sink can judge is one bad finding, and what every
+// command refuses is refused by the doctor too.
+TEST(ProgramConfig, TheDoctorFailsForASettingOfASinkThatCannotBeAndNamesIt) {
+    const ProgramFolder folder;
+    const std::string sink = "[sinks.hook]\ntype = \"http\"\nurl = \"https://10.0.0.1/in\"\n";
+    folder.write("postroom.toml", sink);
+    folder.good({"migrate", "up"});
+    const Ran ran = folder.run({"doctor", "--json"});
+    EXPECT_EQ(ran.code, 1) << ran.err;
+    EXPECT_THAT(ran.out,
+                HasSubstr("{\"about\":\"sinks.hook\",\"check\":\"destination\",\"health\":\"bad\","
+                          "\"what\":\"sink 'hook': 'url' names 10.0.0.1, which is not a public"));
+    EXPECT_EQ(count_of(ran.out, "\"health\":\"bad\""), 1U) << ran.out;
+
+    folder.write("postroom.toml", sink + "format = \"yaml\"\n");
+    const Ran refused = folder.run({"doctor"});
+    EXPECT_EQ(refused.code, 5);
+    EXPECT_THAT(refused.err, HasSubstr("postroom.toml:4: sinks.hook.format must be one of"));
 }
 
 TEST(ProgramConfig, AKeyOfVeryManyPartsIsRefused) {

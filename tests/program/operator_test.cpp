@@ -148,6 +148,37 @@ TEST_P(OperatorOn, APauseIsSeenByEveryRelayAndEndsForAll) {
     EXPECT_THAT(empty.err, HasSubstr("topic"));
 }
 
+// Goal: a pattern holds back what matches it and nothing else, in a relay that runs, until it is
+// resumed.
+// Method: behind the message that is held come others that are not. Claims go by number, so when
+// those are delivered, the relay has had the first in its hands.
+TEST_P(OperatorOn, APausedPatternHoldsItsTopicsAndNoOthersInARelayThatRuns) {
+    folder.set("POSTROOM_RELAY__HOLD_DELAY", "300ms");
+    ChildProcess relay = folder.start({"relay"});
+    ASSERT_TRUE(wait_for_log("RELAY_READY"));
+    EXPECT_EQ(folder.good({"pause", "order.*"}), "main: 'order.*' is paused\n");
+    ASSERT_TRUE(
+        wait_for_log("\"event\":\"RELAY_TOPIC_PAUSED\",\"store\":\"main\",\"topic\":\"order.*\""));
+
+    enqueue("order.placed");
+    for (const std::size_t delivered : {1U, 2U}) {
+        enqueue("mail.welcome");
+        EXPECT_THAT(relay.read_line(patience).value_or(""),
+                    HasSubstr("\"topic\":\"mail.welcome\""));
+        EXPECT_TRUE(wait_until(
+            [&] {
+                return listed({"--state", "done"}) >= delivered;
+            },
+            patience, 50ms));
+    }
+    EXPECT_EQ(listed({"--topic", "order.placed", "--state", "done"}), 0U);
+
+    EXPECT_EQ(folder.good({"resume", "order.*"}), "main: 'order.*' is resumed\n");
+    EXPECT_THAT(relay.read_line(patience).value_or(""), HasSubstr("\"topic\":\"order.placed\""));
+    EXPECT_TRUE(stop(relay));
+    EXPECT_EQ(relay.read_all(patience), "") << "each is delivered once";
+}
+
 POSTROOM_ON_ALL_DATABASES(OperatorOn);
 
 TEST(OperatorOnStores, APauseIsOfItsStoreAlone) {

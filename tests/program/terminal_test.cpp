@@ -264,6 +264,41 @@ TEST(RelayLog, BreaksItsLinesBetweenWordsOnATerminal) {
     EXPECT_THAT(log, Not(HasSubstr("delay_ms")));
 }
 
+// Goal: what went wrong is seen at a glance, and nobody who wants no colours gets any.
+// Method: a message that is delivered, one that no route takes, and one that is not due, on a
+// terminal that knows colours, whatever the one is on which the tests run.
+TEST(Colors, OfLogLevelsAndStatesAreThereUnlessTheUserSaysNoColor) {
+    ProgramFolder folder;
+    folder.set("TERM", "xterm");
+    folder.set("POSTROOM_ADMIN__LISTEN", "127.0.0.1:0");
+    folder.write("postroom.toml",
+                 "[relay]\nunroutable = \"dead\"\n"
+                 "[sinks.out]\ntype = \"stdout\"\npath = \"out.jsonl\"\n"
+                 "[[routes]]\ntopic = \"known\"\nsink = \"out\"\n");
+    folder.good({"migrate", "up"});
+    folder.good({"enqueue", "later", "--payload", "1", "--due-time", "2999-01-01T00:00:00Z"});
+    const auto seen_with = [&](const std::string& no_color) {
+        folder.set("NO_COLOR", no_color);
+        for (const std::string topic : {"known", "unknown"})
+            folder.good({"enqueue", topic, "--payload", "1"});
+        return std::pair{folder.on_terminal({"relay", "--once"}).out,
+                         folder.on_terminal({"list", "--state", "all"}).out};
+    };
+    const auto [log, states] = seen_with("");  // as if it were not there
+    EXPECT_THAT(log, AllOf(HasSubstr("\033[33mWARNING\033[0m OUTBOX_WORKER_UNROUTABLE"),
+                           HasSubstr("\033[31mERROR  \033[0m OUTBOX_WORKER_DEAD"),
+                           HasSubstr(" INFO    OUTBOX_WORKER_DISPATCH_SUCCESS")));
+    EXPECT_THAT(states, AllOf(HasSubstr("\033[31mdead\033[0m"), HasSubstr("\033[32mdone\033[0m"),
+                              HasSubstr("\033[36mready\033[0m")));
+
+    const auto [plain_log, plain_states] = seen_with("1");
+    EXPECT_THAT(plain_log, AllOf(HasSubstr(" WARNING OUTBOX_WORKER_UNROUTABLE"),
+                                 HasSubstr(" ERROR   OUTBOX_WORKER_DEAD")));
+    EXPECT_THAT(plain_states, AllOf(HasSubstr("dead"), HasSubstr("done"), HasSubstr("ready")));
+    for (const std::string& text : {plain_log, plain_states})
+        EXPECT_THAT(text, AllOf(Not(HasSubstr("\033[3")), Not(HasSubstr("\033[0m"))));
+}
+
 // The kernel takes 0.0.0.0 for this machine, and we do not: that makes another machine of it.
 std::string from_elsewhere(std::string url) {
     const std::size_t at = url.find("127.0.0.1");

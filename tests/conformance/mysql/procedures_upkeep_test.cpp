@@ -144,7 +144,7 @@ TEST_F(MariadbUpkeepProcedures, IBX_008_AnotherHashIsAWarning) {
     EXPECT_TRUE(warned());
 }
 
-TEST_F(MariadbUpkeepProcedures, ReceivedMessagesHavePriorityAttemptsAndAnEnd) {
+TEST_F(MariadbUpkeepProcedures, IBX_084_S003_8_3_ReceivedMessagesHavePriorityAttemptsAndAnEnd) {
     const std::string id =
         receive("a", "s", "NULL",
                 "{\"priority\": 5, \"max_attempts\": 2, \"expires_at\": \"2099-01-01 00:00:00\"}");

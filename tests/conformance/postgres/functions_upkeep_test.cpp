@@ -148,7 +148,7 @@ TEST_F(UpkeepFunctions, IBX_008_AnotherHashIsAWarning) {
     EXPECT_THAT(session.notices().substr(before), HasSubstr("another hash"));
 }
 
-TEST_F(UpkeepFunctions, ReceivedMessagesHavePriorityAttemptsAndAnEnd) {
+TEST_F(UpkeepFunctions, IBX_084_S003_8_3_ReceivedMessagesHavePriorityAttemptsAndAnEnd) {
     const std::string id = receive(
         "a", "s", ", priority => 5, max_attempts => 2, expires_at => now() + interval '1 hour'");
     const Message stored = get(id);
@@ -228,7 +228,7 @@ TEST_F(UpkeepFunctions, ANudgeRingsTheBellOfItsQueue) {
 
 // Goal: whoever writes with SQL alone need not wait for a poll.
 // Method: a dispatcher that would poll in an hour; it is nudged after the commit.
-TEST_F(UpkeepFunctions, ANudgeWakesADispatcherThatListens) {
+TEST_F(UpkeepFunctions, S001_11_2_ANudgeWakesADispatcherThatListens) {
     std::atomic<int> handled = 0;
     Dispatcher dispatcher(*store, {.hot_capacity = 0, .poll_interval_max = 1h});
     dispatcher.on("t", [&](const Message&) { ++handled; });

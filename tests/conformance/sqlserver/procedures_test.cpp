@@ -269,7 +269,7 @@ TEST_P(SqlServerProcedures, TheInboxReceivesOnce) {
     EXPECT_EQ(session.value("EXEC infra.inbox_mark_processed N'EVT_1', N'Stripe'"), "1");
 }
 
-TEST_P(SqlServerProcedures, ReceivedMessagesHavePriorityAttemptsAndAnEnd) {
+TEST_P(SqlServerProcedures, IBX_084_S003_8_3_ReceivedMessagesHavePriorityAttemptsAndAnEnd) {
     const std::string put = "EXEC infra.inbox_enqueue N't', N's', N'a', 0x70";
     session.run(put + ", @priority = 5, @max_attempts = 2, @expires_at = '2999-01-01'");
     const Message stored = store->find(Queue::inbox, {}).at(0);
