@@ -11,8 +11,8 @@
 // A handler that returns is done, unless it returns a Verdict: then that counts. One that throws is
 // tried again after a back-off, until its attempts are used up; the exceptions below say something
 // more precise. A handler that returns anything else does not compile. A message may be delivered
-// more than once, so a handler must bear that, unless it does all its work in the transaction it is
-// given.
+// more than once, so a handler must cope with repeats, unless it does all its work in the
+// transaction it is given.
 //
 // Thread safety: Routes is built first and shared afterwards; handlers are called from any thread.
 #pragma once
@@ -254,8 +254,8 @@ public:
         return add(aggregate_type, topic, {.async = adapt_async(std::move(handler))});
     }
 
-    // As on_batch(), for every topic that `pattern` matches, of whatever aggregate type, and that
-    // no handler of its own takes: '*' stands for any characters, none too. The first registered
+    // As on_batch(), for every topic that `pattern` matches and that has no handler of its own,
+    // whatever the aggregate type: '*' stands for any characters, or none. The first registered
     // pattern that matches counts. With a `destination` all these topics share its circuit, with
     // `retry` its policy and with `rate` its limit is theirs, unless DispatcherOptions::topics
     // names another.

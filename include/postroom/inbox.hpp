@@ -121,7 +121,7 @@ private:
     std::vector<ReceiveResult> receive(TxContext* tx, std::span<const ReceivedMessage> messages,
                                        Revive revive) const;
     void note_mismatch(const InboxKey& key) const;
-    void tell(EventKind kind, const ReceivedMessage& received, State state = State::ready) const;
+    void notify(EventKind kind, const ReceivedMessage& received, State state = State::ready) const;
 
     const std::function<void(const InboxKey&)> on_hash_mismatch_;
     const std::unique_ptr<std::atomic<std::uint64_t>> mismatches_;

@@ -325,12 +325,12 @@ public:
     // Stored messages in every state that match, in order of seq.
     virtual std::vector<Message> find(Queue queue, const Query& query) = 0;
 
-    // The same for people, who do not want to wait: goes through the messages in their order, and
-    // stops after about `patience` with what it has. Then next_seq tells how far it came. A store
-    // that is small, or finds by itself whatever is asked for, looks to the end.
+    // find() for people, who do not want to wait: goes through the messages in their order, and
+    // stops after about `patience` with what it has. Then next_seq says how far it came. A store
+    // that is small, or can find whatever is asked for at once, searches to the end.
     virtual FoundPage find_within(Queue queue, const Query& query, Duration patience);
 
-    // How many match, whatever the limit. By itself a store reads them for it.
+    // How many messages match, whatever the limit. The default reads them all to count them.
     virtual std::uint64_t count(Queue queue, const Query& query);
 
     // Makes dead messages ready again, with no attempts and no losses counted. Returns how many

@@ -235,8 +235,8 @@ public:
                                     const LastPoll* last) const override;
 };
 
-// The same store until it brings nothing, then the next one. Others wait meanwhile, however long
-// that takes; only a store that fails or hangs gives up its turn.
+// One store until it brings nothing, then the next one. Others wait meanwhile, however long that
+// takes; only a store that fails or hangs gives up its turn.
 class DrainFirst final : public SelectionStrategy {
 public:
     std::optional<std::size_t> next(std::span<const PollCandidate> candidates,
@@ -249,11 +249,11 @@ public:
 //   auto north = open_store("sqlite:north.db", {.budget = budget});
 //   auto south = open_store("sqlite:south.db", {.budget = budget});
 //
-// A store that needs a connection while the budget is used up closes the one that has been idle for
-// the longest time, of whatever store. While all of them are in use it waits, as for its own pool,
-// up to `pool_wait`. An eighth of the budget is kept for the renewal of leases, so that handlers
-// which hold on to connections do not lose their messages by it; at most half of it may be held by
-// doorbells that listen on a connection of their own.
+// A store that needs a connection while the budget is used up closes the one that has been idle
+// longest, whichever store it belongs to. While all of them are in use it waits, as for its own
+// pool, up to `pool_wait`. An eighth of the budget is kept for the renewal of leases, so that
+// handlers that hold on to connections do not lose their messages; at most half of it may be held
+// by doorbells that listen on a connection of their own.
 class ConnectionBudget {
 public:
     // Throws std::invalid_argument for less than 2.

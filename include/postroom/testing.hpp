@@ -60,7 +60,7 @@ private:
 
 // MemoryStore: both queues in the memory of this process; gone with the object.
 //
-// Of the options it heeds keep_history, dedupe_window, limits, store_id and statement_timeout.
+// Of the options it uses keep_history, dedupe_window, limits, store_id and statement_timeout.
 //
 // Transactions behave as those of a database that reads committed data. What is written in one is
 // invisible to everybody else until its commit, and is dropped by a rollback. Results are computed

@@ -219,8 +219,8 @@ private:
     std::vector<Settled> settle(TxContext* tx, Leases leases, const Settlement& like) const;
     std::vector<Lease> leases_of(const OwnerToken& owner, std::span<const WorkItemId> ids,
                                  const std::stop_token& stop) const;
-    void tell_settled(Leases leases, std::span<const Settlement> settlements,
-                      std::span<const Settled> results) const;
+    void notify_settled(Leases leases, std::span<const Settlement> settlements,
+                        std::span<const Settled> results) const;
     Settlement abandoned(std::string_view error, std::optional<Duration> delay) const;
     Settlement failed(std::string_view error) const;
     Duration retention() const;

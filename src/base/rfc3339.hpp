@@ -11,11 +11,11 @@ namespace postroom::base {
 
 std::string rfc3339(Instant time);
 
-// The same cut to milliseconds, for people: 2026-01-31T12:00:00.000Z.
+// `time` as text cut to milliseconds, for people: 2026-01-31T12:00:00.000Z.
 std::string rfc3339_milliseconds(Instant time);
 
-// Takes both, with or without a fraction, and an offset such as +02:00, for the years 0 to 9999 in
-// UTC.
+// Reads RFC 3339 text, with or without a fraction and with an offset such as +02:00, for the years
+// 0 to 9999 in UTC.
 std::optional<Instant> parse_time(std::string_view text);
 
 }  // namespace postroom::base

@@ -19,7 +19,7 @@ inline constexpr std::size_t value_chars_max = 1000;
 // become numbers.
 std::string json_log_line(Instant time, LogLevel level, std::string_view text);
 
-// The same line for a reader at a terminal: the time of day (UTC), and the message id as the only
+// A log line for a reader at a terminal: the time of day (UTC), and the message id as the only
 // one of a message's names, in rows that break between words.
 std::string terminal_log_line(Instant time, LogLevel level, std::string_view text,
                               const cli::Layout& layout);

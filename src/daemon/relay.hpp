@@ -74,7 +74,8 @@ struct OnceResult {
 
 // Delivers what is due and returns. What the relay throws comes out.
 OnceResult run_once(const Signals& signals, RelayPlan plan, const OpenStore& open);
-// The same again and again, `interval` from one beginning to the next, until it is asked to stop.
+// Calls run_once() again and again, `interval` from one beginning to the next, until it is asked to
+// stop.
 void run_every(const Signals& signals, std::chrono::milliseconds interval,
                const std::function<RelayPlan()>& load, const OpenStore& open);
 

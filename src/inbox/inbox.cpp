@@ -42,10 +42,10 @@ void Inbox::note_mismatch(const InboxKey& key) const {
     ++*mismatches_;
     note_repeat(store(), key.source, Repeat::hash_mismatch);
     if (on_hash_mismatch_) on_hash_mismatch_(key);
-    tell(EventKind::hash_mismatch, {.source = key.source, .message_id = key.message_id});
+    notify(EventKind::hash_mismatch, {.source = key.source, .message_id = key.message_id});
 }
 
-void Inbox::tell(EventKind kind, const ReceivedMessage& received, State state) const {
+void Inbox::notify(EventKind kind, const ReceivedMessage& received, State state) const {
     if (!observer().wants(kind)) return;
     Message message;
     message.queue = queue();
@@ -68,8 +68,8 @@ bool Inbox::see(TxContext* tx, const InboxKey& key, const std::optional<std::str
     const SeenResult seen = store().see(tx, key, hash);
     if (seen.hash_mismatch) note_mismatch(key);
     if (seen.previous == State::done) note_repeat(store(), key.source, Repeat::duplicate);
-    tell(EventKind::checked, {.source = key.source, .message_id = key.message_id},
-         seen.previous.value_or(State::seen));
+    notify(EventKind::checked, {.source = key.source, .message_id = key.message_id},
+           seen.previous.value_or(State::seen));
     return seen.previous == State::done;
 }
 
@@ -123,10 +123,10 @@ std::vector<ReceiveResult> Inbox::receive(TxContext* tx, std::span<const Receive
     for (std::size_t i = 0; i < results.size(); ++i) {
         if (results[i].hash_mismatch) note_mismatch(messages[i].key());
         if (is_queued_by(results[i], revive)) {
-            tell(EventKind::enqueued, messages[i]);
+            notify(EventKind::enqueued, messages[i]);
         } else {
             note_repeat(store(), messages[i].source, Repeat::duplicate);
-            tell(EventKind::duplicate, messages[i], *results[i].previous);
+            notify(EventKind::duplicate, messages[i], *results[i].previous);
         }
     }
     if (tx == nullptr) {

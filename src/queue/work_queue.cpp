@@ -184,13 +184,13 @@ std::vector<Settled> WorkQueue::settle(TxContext* tx, Leases leases, const Settl
     }
     if (settlements.empty()) return {};
     std::vector<Settled> results = store_.settle(tx, queue_, settlements);
-    tell_settled(leases, settlements, results);
+    notify_settled(leases, settlements, results);
     return results;
 }
 
 // In a transaction this is what will be when it commits, as with messages enqueued.
-void WorkQueue::tell_settled(Leases leases, std::span<const Settlement> settlements,
-                             std::span<const Settled> results) const {
+void WorkQueue::notify_settled(Leases leases, std::span<const Settlement> settlements,
+                               std::span<const Settled> results) const {
     for (std::size_t i = 0; i < results.size(); ++i) {
         if (!observer_.wants(settled_kind(settlements[i], results[i]))) continue;
         Message shown;

@@ -156,8 +156,8 @@ struct QueueTexts {
     // A condition for find: the message is the first of its ordering key, dead or failed before,
     // and there are later ones that are not dead.
     std::string blocking;
-    // The same of one key, :ordering_key, where an index leads to its messages that `find` by
-    // itself would not see. Empty: there is no need for it.
+    // The condition `blocking` for the single key :ordering_key, where its messages have an index
+    // that `find` would not use by itself. Empty: there is no need for it.
     std::string blocking_of_key{};
 };
 
@@ -178,18 +178,18 @@ struct OutboxTexts {
     // transaction.
     UnitText insert;
 
-    // Many such messages at once: each parameter but :born_* is an array (max_attempts: 0 stands
-    // for NULL). Rows as for insert and :nonce behind them, in the order of the arrays. No
-    // statements: the engine has no such thing, insert is repeated.
+    // Many messages that need nothing special, at once: each parameter but :born_* is an array
+    // (max_attempts: 0 stands for NULL). Rows as for insert and :nonce behind them, in the order of
+    // the arrays. No statements: the engine has no such thing, insert is repeated.
     UnitText insert_many;
 
-    // The same for an engine without arrays of texts: :messages, :payloads (packed_rows.hpp) and
+    // insert_many for an engine without arrays of texts: :messages, :payloads (packed_rows.hpp) and
     // :born_*. No statements: the engine has insert_many, or insert is repeated.
     UnitText insert_packed{};
 
-    // The same for messages with nothing but a topic and a payload, and bare_born for those that
-    // are leased from birth: :nonce, :message_id, :topic, :payload. No statements: the engine gains
-    // nothing by fewer columns, the other ones are taken.
+    // insert and insert_many for messages with nothing but a topic and a payload, and bare_born for
+    // those of them that are leased from birth: :nonce, :message_id, :topic, :payload. No
+    // statements: the engine gains nothing by fewer columns; insert and insert_many are used.
     InsertTexts bare{};
     InsertTexts bare_born{};
 

@@ -168,7 +168,7 @@ void RestoreGuard::look(Runner& runner, const std::function<Instant()>& now) {
     std::optional<StoreHome> home;
     try {
         home = read(runner);
-        // Who may not write heeds what is there.
+        // A user who may not write goes by what is there.
         if (home && home->incarnation.empty() && if_allowed([&] { adopt(runner, *home); }))
             home = read(runner);
     } catch (const Error& error) {

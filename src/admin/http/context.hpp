@@ -28,14 +28,14 @@ struct Context {
 
     // The store that `name` names, or the only one. Throws Problem.
     StorePtr store(const std::optional<std::string>& name) const;
-    // Whether there is such a store, open or not.
+    // Whether there is a store of that name, open or not.
     bool has_store(const std::string& name) const;
-    // That one, or all.
+    // The store that `name` names, or all without a name.
     std::vector<StorePtr> chosen_stores(const std::optional<std::string>& name) const;
 
-    // Writes down what was done; a log line tells when that fails.
+    // Records what was done in the store's audit log; a failure to do so is only logged.
     void audit(Store& store, const Caller& caller, const AuditEntry& entry) const;
-    // The same for what must not happen unrecorded: throws as the store does.
+    // Records, before it happens, what must not happen unrecorded: throws as the store does.
     void audit_first(Store& store, const Caller& caller, const AuditEntry& entry) const;
 
     // Where the routes send this topic; empty: nowhere that is known.

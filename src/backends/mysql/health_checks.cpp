@@ -1,4 +1,4 @@
-// What the doctor looks at on MariaDB and MySQL.
+// The health checks of `postroom doctor` on MariaDB and MySQL.
 #include <string>
 #include <vector>
 

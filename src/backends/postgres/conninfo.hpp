@@ -26,7 +26,7 @@ public:
     };
     Arrays arrays() const;
 
-    // The same for one server alone.
+    // These settings for one of the servers they name.
     struct Server {
         std::string host;
         std::string address;  // empty: to be looked up

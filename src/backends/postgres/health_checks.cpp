@@ -1,4 +1,4 @@
-// What the doctor looks at on PostgreSQL.
+// The health checks of `postroom doctor` on PostgreSQL.
 #include <string>
 #include <vector>
 

@@ -27,7 +27,8 @@ inline constexpr Duration without_end = Duration::max();
 std::optional<Duration> await_answer(PGconn& connection, const Conninfo& conninfo,
                                      Duration patience);
 
-// The same until everything is sent.
+// Sends what is left to send and returns nullopt once everything is sent or the connection is lost.
+// Otherwise the time that it waited: `patience`, or less as for await_answer().
 std::optional<Duration> await_sent(PGconn& connection, const Conninfo& conninfo, Duration patience);
 
 Error no_answer(ErrorKind kind, Duration waited);

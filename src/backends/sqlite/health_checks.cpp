@@ -1,4 +1,4 @@
-// What the doctor looks at on SQLite.
+// The health checks of `postroom doctor` on SQLite.
 #include <string>
 #include <vector>
 

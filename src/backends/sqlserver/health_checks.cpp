@@ -1,4 +1,4 @@
-// What the doctor looks at on SQL Server.
+// The health checks of `postroom doctor` on SQL Server.
 #include "backends/sqlserver/dialect.hpp"
 
 namespace postroom::sqlserver {

@@ -49,7 +49,7 @@ public:
         std::function<std::optional<Request>(std::size_t i)> make;
         // Hears of each reply when it comes.
         std::function<void(const Reply&)> replied;
-        // Whether those that are under way shall end before another one is made.
+        // Whether requests under way must end before another one is made.
         std::function<bool()> hold;
     };
 

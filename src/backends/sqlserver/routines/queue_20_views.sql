@@ -4,12 +4,12 @@
 SELECT {row:live}, {view_extras} FROM {message} AS m WHERE m.queued = 1
 {and_memory}
 GO
--- The same without the leases: nothing is in progress here.
+-- Every message in every state, without its lease: nothing shows as in progress here.
 {define:view status} AS
 SELECT {resting_row} FROM {message} AS m WHERE m.queued = 1
 {and_resting_memory}
 GO
--- The parts of the first one, for queries that are to reach a message by its number.
+-- The parts of the view of all messages, for queries that have to reach a message by its number.
 {define:view in_queue} AS
 SELECT {row:live} FROM {message} AS m WHERE m.queued = 1
 GO
