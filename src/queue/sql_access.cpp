@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include <fmt/format.h>
+
 namespace postroom {
 
 std::string SqlWords::quoted(std::string_view name) const {
@@ -14,6 +16,14 @@ std::string SqlWords::quoted(std::string_view name) const {
 
 std::string SqlWords::quoted(const std::string& schema, const std::string& table) const {
     return schema.empty() ? quoted(table) : quoted(schema) + "." + quoted(table);
+}
+
+std::string SqlWords::select_by_limit(const SqlSelect& parts) {
+    return fmt::format("SELECT {} FROM {} WHERE {}{}{}{}{}", parts.what, parts.from, parts.where,
+                       parts.order.empty() ? "" : " ORDER BY " + parts.order,
+                       parts.rows == 0 ? "" : fmt::format(" LIMIT {}", parts.rows),
+                       parts.lock == SqlSelect::Lock::none ? "" : " FOR UPDATE",
+                       parts.lock == SqlSelect::Lock::skip ? " SKIP LOCKED" : "");
 }
 
 SqlColumn::Kind SqlWords::kind_of(std::string_view type,

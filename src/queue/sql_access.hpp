@@ -77,6 +77,8 @@ public:
     std::string quoted(const std::string& schema, const std::string& table) const;
 
 protected:
+    // select(), for engines that have LIMIT.
+    static std::string select_by_limit(const SqlSelect& parts);
     // By what the name of the type has in it.
     static SqlColumn::Kind kind_of(std::string_view type,
                                    std::initializer_list<std::string_view> bytes,

@@ -52,6 +52,10 @@ std::string column(const Field& field, std::string_view alias) {
     return alias.empty() ? std::string(field.name) : fmt::format("{}.{}", alias, field.name);
 }
 
+std::string seconds(Duration duration) {
+    return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(duration).count());
+}
+
 // "first rest" at the first blank.
 std::pair<std::string_view, std::string_view> halves(std::string_view text) {
     const std::size_t blank = text.find(' ');
@@ -129,6 +133,9 @@ std::string Expander::word(std::string_view word) const {
     if (word == "max_payload_bytes") return std::to_string(names_.limits.max_payload_bytes);
     if (word == "headers_bytes") return std::to_string(names_.limits.headers_bytes);
     if (word == "headers_text_bytes") return std::to_string(headers_text_bytes(names_.limits));
+    if (word == "lease_seconds_max") return seconds(Limits{}.lease_max);
+    if (word == "delay_seconds_max") return seconds(Limits{}.delay_max);
+    if (word == "batch_max") return std::to_string(Limits{}.batch_max);
     if (word == "counted_max") return std::to_string(counted_max);
     if (word == "attempts_kept") return std::to_string(attempts_kept_max);
     if (word == "attempt_chars") return std::to_string(attempt_error_chars_max);

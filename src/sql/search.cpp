@@ -91,6 +91,22 @@ SearchTexts search_texts(const std::vector<FindText>& find, std::string_view pay
             .counts = with_columns(find, "COUNT(*)")};
 }
 
+std::string paged_by_limit(const std::vector<std::string>& selects, std::string_view order) {
+    return paged_by_limit(selects, order, "");
+}
+
+// A part finds no more than the whole may have; of several, the union is cut again.
+std::string paged_by_limit(const std::vector<std::string>& selects, std::string_view order,
+                           std::string_view before_part) {
+    const std::string end = fmt::format(" ORDER BY {} LIMIT :limit", order);
+    if (selects.size() == 1) return selects.front() + end;
+    std::string text;
+    for (const std::string& select : selects)
+        text +=
+            fmt::format("{}{}({}{})", text.empty() ? "" : " UNION ALL ", before_part, select, end);
+    return text + end;
+}
+
 Search::Search(const Query& query, const SearchWords& words) : query_(query), paged_(words.paged) {
     // Zero does not restrict: inbox messages that are not queued have that number.
     const std::int64_t nothing = query.after_seq == 0 ? 1 : 0;

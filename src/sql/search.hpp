@@ -18,6 +18,11 @@ namespace postroom::sql {
 // BY): the first :limit of them.
 using Paged = std::string (*)(const std::vector<std::string>& selects, std::string_view order);
 
+// That, for engines that have LIMIT. `before_part` stands before each of several in parentheses.
+std::string paged_by_limit(const std::vector<std::string>& selects, std::string_view order);
+std::string paged_by_limit(const std::vector<std::string>& selects, std::string_view order,
+                           std::string_view before_part);
+
 // What the engine has its own words for.
 struct SearchWords {
     std::string in_array{};  // Dialect::in_array

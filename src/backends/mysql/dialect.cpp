@@ -195,16 +195,6 @@ sql::InboxTexts inbox_texts() {
             .mark = call("CALL {do_mark}(:source, :message_id, :state, :error)")};
 }
 
-// A part finds no more than the whole may have; of several, the union is cut again.
-std::string paged(const std::vector<std::string>& selects, std::string_view order) {
-    const std::string end = fmt::format(" ORDER BY {} LIMIT :limit", order);
-    if (selects.size() == 1) return selects.front() + end;
-    std::string text;
-    for (const std::string& select : selects)
-        text += fmt::format("{}({}{})", text.empty() ? "" : " UNION ALL ", select, end);
-    return text + end;
-}
-
 }  // namespace
 
 sql::Dialect make_dialect(const Capabilities& capabilities) {
@@ -225,7 +215,7 @@ sql::Dialect make_dialect(const Capabilities& capabilities) {
             .in_array =
                 "{column} IN (SELECT j.seq FROM JSON_TABLE(:{param}, '$[*]' COLUMNS (seq "
                 "BIGINT PATH '$')) AS j)",
-            .paged = &paged,
+            .paged = &sql::paged_by_limit,
             .schema = schema_files(),
             .routines = ordered_routines(),
             .before_routines = "DELIMITER //",

@@ -24,16 +24,6 @@ std::string attempts_of(const std::string& messages) {
            " WHERE seq = :seq AND nonce = :nonce AND attempts IS NOT NULL";
 }
 
-// A part finds no more than the whole may have; of several, the union is cut again.
-std::string paged(const std::vector<std::string>& selects, std::string_view order) {
-    const std::string end = fmt::format(" ORDER BY {} LIMIT :limit", order);
-    if (selects.size() == 1) return selects.front() + end;
-    std::string text;
-    for (const std::string& select : selects)
-        text += fmt::format("{}({}{})", text.empty() ? "" : " UNION ALL ", select, end);
-    return text + end;
-}
-
 sql::UnitText one(std::string statement) {
     return {.statements = {std::move(statement)}, .separate = false};
 }
@@ -201,7 +191,7 @@ sql::Dialect make_dialect() {
     d.now = "SELECT clock_timestamp()";
     d.render = &render;
     d.in_array = "{column} = ANY (:{param}::bigint[])";
-    d.paged = &paged;
+    d.paged = &sql::paged_by_limit;
     d.pause.pause = "INSERT INTO {paused} (topic) VALUES (:topic) ON CONFLICT DO NOTHING";
     d.restore = {.here = "{here}()", .can_write = "NOT pg_is_in_recovery()"};
     d.schema = schema_files();

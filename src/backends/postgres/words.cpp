@@ -14,11 +14,7 @@ class Words final : public SqlWords {
     std::string parameter(std::size_t number) const override { return fmt::format("${}", number); }
 
     std::string select(const SqlSelect& parts) const override {
-        return fmt::format("SELECT {} FROM {} WHERE {}{}{}{}{}", parts.what, parts.from,
-                           parts.where, parts.order.empty() ? "" : " ORDER BY " + parts.order,
-                           parts.rows == 0 ? "" : fmt::format(" LIMIT {}", parts.rows),
-                           parts.lock == SqlSelect::Lock::none ? "" : " FOR UPDATE",
-                           parts.lock == SqlSelect::Lock::skip ? " SKIP LOCKED" : "");
+        return select_by_limit(parts);
     }
 
     SqlStatement version() const override { return {.sql = "SELECT version()"}; }

@@ -42,15 +42,9 @@ JOIN sqlite_schema AS s
  AND substr(s.name, 1, length(q.queue)) = q.queue AND s.sql IS NOT NULL
 ORDER BY s.name)";
 
-// A part finds no more than the whole may have; of several, the union is cut again.
+// SQLite takes no parentheses around a part of a union.
 std::string paged(const std::vector<std::string>& selects, std::string_view order) {
-    const std::string end = fmt::format(" ORDER BY {} LIMIT :limit", order);
-    if (selects.size() == 1) return selects.front() + end;
-    std::string text;
-    for (const std::string& select : selects)
-        text +=
-            fmt::format("{}SELECT * FROM ({}{})", text.empty() ? "" : " UNION ALL ", select, end);
-    return text + end;
+    return sql::paged_by_limit(selects, order, "SELECT * FROM ");
 }
 
 }  // namespace

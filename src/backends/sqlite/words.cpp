@@ -17,9 +17,9 @@ class Words final : public SqlWords {
 
     // Whoever writes has the only write lock: there are no rows to lock.
     std::string select(const SqlSelect& parts) const override {
-        return fmt::format("SELECT {} FROM {} WHERE {}{}{}", parts.what, parts.from, parts.where,
-                           parts.order.empty() ? "" : " ORDER BY " + parts.order,
-                           parts.rows == 0 ? "" : fmt::format(" LIMIT {}", parts.rows));
+        SqlSelect unlocked = parts;
+        unlocked.lock = SqlSelect::Lock::none;
+        return select_by_limit(unlocked);
     }
 
     SqlStatement version() const override {

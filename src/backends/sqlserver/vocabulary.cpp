@@ -258,14 +258,14 @@ Phrases outward_phrases() {
         {"given_items",
          "(SELECT h.hex FROM (SELECT LOWER(REPLACE(j.value, N'-', N'')) AS hex FROM OPENJSON(@ids) "
          "AS j) AS h WHERE LEN(h.hex) = 32 AND SUBSTRING(h.hex, 13, 1) = N'8') AS i"},
-        {"bad_lease", "COALESCE(@lease_seconds, 0) <= 0 OR @lease_seconds > 86400"},
+        {"bad_lease", "COALESCE(@lease_seconds, 0) <= 0 OR @lease_seconds > {lease_seconds_max}"},
         {"bad_lease_words",
          "CONCAT(N'lease: ', COALESCE(CAST(@lease_seconds AS NVARCHAR(20)), N'NULL'), "
-         "N' s, must be above 0 and at most 86400 s')"},
-        {"bad_batch", "@batch <= 0 OR @batch > 10000"},
+         "N' s, must be above 0 and at most {lease_seconds_max} s')"},
+        {"bad_batch", "@batch <= 0 OR @batch > {batch_max}"},
         {"bad_batch_words",
          "CONCAT(N'batch: ', COALESCE(CAST(@batch AS NVARCHAR(20)), N'NULL'), "
-         "N', must be between 1 and 10000')"},
+         "N', must be between 1 and {batch_max}')"},
         {"owner_bytes",
          "CAST(CAST({swapped}(CONVERT(NVARCHAR(36), @owner)) AS UNIQUEIDENTIFIER) AS BINARY(16))"},
         {"owner_text",

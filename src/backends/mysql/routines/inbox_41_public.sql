@@ -61,12 +61,7 @@ END//
     CALL {check_payload}(payload, v_headers);
     CALL {check_text}('content_type', v_content_type, 255, FALSE);
     CALL {check_text}('ordering_key', v_ordering_key, 255, FALSE);
-    IF v_max_attempts < 1 THEN
-        CALL {refuse}(CONCAT('max_attempts: ', v_max_attempts, ', at least 1 required'));
-    END IF;
-    IF v_expires_at <= v_due_time THEN
-        CALL {refuse}('expires_at: must lie after due_time');
-    END IF;
+    CALL {check_end}(v_max_attempts, v_due_time, v_expires_at);
     CALL {begin_own}(v_own);
     CALL {take_in_one}({random}, message_id, topic, payload, COALESCE(v_content_type, 'application/json'), v_headers,
                            NULLIF(v_ordering_key, ''), source, hash, v_due_time, v_expires_at, COALESCE(v_priority, 0),

@@ -43,12 +43,7 @@
     CALL {check_text}('message_id', v_message_id, 36, FALSE);
     CALL {check_text}('aggregate_type', v_aggregate_type, 255, TRUE);
     CALL {check_text}('aggregate_id', v_aggregate_id, 255, FALSE);
-    IF v_max_attempts < 1 THEN
-        CALL {refuse}(CONCAT('max_attempts: ', v_max_attempts, ', at least 1 required'));
-    END IF;
-    IF v_expires_at <= v_due_time THEN
-        CALL {refuse}('expires_at: must lie after due_time');
-    END IF;
+    CALL {check_end}(v_max_attempts, v_due_time, v_expires_at);
     -- A message id given by the caller serves as idempotency key too.
     SET v_key = COALESCE(NULLIF(v_idempotency_key, ''), NULLIF(v_message_id, '')), v_id = NULLIF(v_message_id, '');
     CALL {begin_own}(v_own);

@@ -19,6 +19,15 @@ END//
     END IF;
 END//
 
+{define:procedure check_end}(IN in_max_attempts BIGINT, IN in_due_time DATETIME(6), IN in_expires_at DATETIME(6))
+{computes} BEGIN
+    IF in_max_attempts < 1 THEN
+        CALL {refuse}(CONCAT('max_attempts: ', in_max_attempts, ', at least 1 required'));
+    ELSEIF in_expires_at <= in_due_time THEN
+        CALL {refuse}('expires_at: must lie after due_time');
+    END IF;
+END//
+
 {define:procedure check_payload}(IN in_payload LONGBLOB, IN in_headers LONGTEXT CHARACTER SET utf8mb4)
 {computes} BEGIN
     IF in_payload IS NULL THEN
@@ -82,11 +91,11 @@ END//
     DECLARE in_urgent_to, in_keyed_to, in_due_to, in_low_to, in_keyed_again_to BIGINT;
     {own_transaction}
     CALL {owner_bytes}(owner, v_owner);
-    IF lease_seconds IS NULL OR lease_seconds <= 0 OR lease_seconds > 86400 THEN
-        CALL {refuse}(CONCAT('lease: ', COALESCE(lease_seconds, 'NULL'), ' s, must be above 0 and at most 86400 s'));
+    IF lease_seconds IS NULL OR lease_seconds <= 0 OR lease_seconds > {lease_seconds_max} THEN
+        CALL {refuse}(CONCAT('lease: ', COALESCE(lease_seconds, 'NULL'), ' s, must be above 0 and at most {lease_seconds_max} s'));
     END IF;
-    IF batch IS NULL OR batch <= 0 OR batch > 10000 THEN
-        CALL {refuse}(CONCAT('batch: ', COALESCE(batch, 'NULL'), ', must be between 1 and 10000'));
+    IF batch IS NULL OR batch <= 0 OR batch > {batch_max} THEN
+        CALL {refuse}(CONCAT('batch: ', COALESCE(batch, 'NULL'), ', must be between 1 and {batch_max}'));
     END IF;
     WHILE v_room > 0 DO
         -- Nobody counts the claims of all callers: each goes by one of the 32 ways to share a batch.
@@ -186,8 +195,8 @@ END//
           FROM JSON_TABLE(v_held, '$[*]' COLUMNS (seq BIGINT PATH '$[0]', nonce BIGINT PATH '$[1]',
                                                   lease BIGINT PATH '$[2]', retries BIGINT PATH '$[3]')) AS s;
     DECLARE CONTINUE HANDLER FOR NOT FOUND SET v_end = TRUE;
-    IF in_delay_seconds <= 0 OR in_delay_seconds > 315360000 THEN
-        CALL {refuse}(CONCAT('delay: ', in_delay_seconds, ' s, must be above 0 and at most 315360000 s'));
+    IF in_delay_seconds <= 0 OR in_delay_seconds > {delay_seconds_max} THEN
+        CALL {refuse}(CONCAT('delay: ', in_delay_seconds, ' s, must be above 0 and at most {delay_seconds_max} s'));
     END IF;
     SET out_changed = 0;
     CALL {held}(in_lease_id, in_owner, in_ids, v_held);

@@ -22,8 +22,8 @@ END//
     {own_transaction}
     IF v_lease IS NULL THEN
         CALL {refuse}('lease_id: must not be NULL');
-    ELSEIF lease_seconds IS NULL OR lease_seconds <= 0 OR lease_seconds > 86400 THEN
-        CALL {refuse}(CONCAT('lease: ', COALESCE(lease_seconds, 'NULL'), ' s, must be above 0 and at most 86400 s'));
+    ELSEIF lease_seconds IS NULL OR lease_seconds <= 0 OR lease_seconds > {lease_seconds_max} THEN
+        CALL {refuse}(CONCAT('lease: ', COALESCE(lease_seconds, 'NULL'), ' s, must be above 0 and at most {lease_seconds_max} s'));
     END IF;
     CALL {item_parts}(ids, v_seqs, v_nonces);
     SELECT COALESCE((SELECT MAX(l.owner) FROM {lease} AS l WHERE l.lease_id = v_lease),
@@ -48,8 +48,8 @@ END//
     {undo_own}
     IF lease_id IS NULL THEN
         CALL {refuse}('lease_id: must not be NULL');
-    ELSEIF delay_seconds < 0 OR delay_seconds > 315360000 THEN
-        CALL {refuse}(CONCAT('delay: ', delay_seconds, ' s, must be at least 0 and at most 315360000 s'));
+    ELSEIF delay_seconds < 0 OR delay_seconds > {delay_seconds_max} THEN
+        CALL {refuse}(CONCAT('delay: ', delay_seconds, ' s, must be at least 0 and at most {delay_seconds_max} s'));
     END IF;
     CALL {begin_own}(v_own);
     CALL {held}(lease_id, NULL, ids, v_held);
@@ -86,8 +86,8 @@ END//
     {own_transaction}
     IF older_than_seconds IS NULL OR older_than_seconds < 0 THEN
         CALL {refuse}('older_than: must not be NULL or negative');
-    ELSEIF batch <= 0 OR batch > 10000 THEN
-        CALL {refuse}(CONCAT('batch: ', batch, ', must be between 1 and 10000'));
+    ELSEIF batch <= 0 OR batch > {batch_max} THEN
+        CALL {refuse}(CONCAT('batch: ', batch, ', must be between 1 and {batch_max}'));
     END IF;
     CALL {begin_own}(v_own);
     CALL {do_purge}(older_than_seconds * 1000000, 7 * 86400 * 1000000, COALESCE(batch, 1000));

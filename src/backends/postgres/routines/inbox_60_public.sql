@@ -50,12 +50,7 @@ BEGIN
     PERFORM {check_text}('content_type', content_type, 255, false);
     PERFORM {check_text}('ordering_key', ordering_key, 255, false);
     PERFORM {check_headers}(headers);
-    IF max_attempts < 1 THEN
-        PERFORM {refuse}(format('max_attempts: %s, at least 1 required', max_attempts));
-    END IF;
-    IF expires_at <= due_time THEN
-        PERFORM {refuse}('expires_at: must lie after due_time');
-    END IF;
+    PERFORM {check_end}(max_attempts, due_time, expires_at);
     SELECT * INTO stored FROM {do_receive}(
         {random_id}(), message_id, topic, payload, coalesce(content_type, 'application/json'), headers::text::json,
         nullif(ordering_key, ''), source, hash, due_time, expires_at, coalesce(priority, 0), max_attempts,

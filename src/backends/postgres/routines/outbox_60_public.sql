@@ -26,12 +26,7 @@ BEGIN
     PERFORM {check_text}('aggregate_type', aggregate_type, 255, true);
     PERFORM {check_text}('aggregate_id', aggregate_id, 255, false);
     PERFORM {check_headers}(headers);
-    IF max_attempts < 1 THEN
-        PERFORM {refuse}(format('max_attempts: %s, at least 1 required', max_attempts));
-    END IF;
-    IF expires_at <= due_time THEN
-        PERFORM {refuse}('expires_at: must lie after due_time');
-    END IF;
+    PERFORM {check_end}(max_attempts, due_time, expires_at);
     -- A message id given by the caller serves as idempotency key too.
     SELECT * INTO stored FROM {do_enqueue}(
         {random_id}(), coalesce(nullif(message_id, ''), {new_message_id}), topic, payload,

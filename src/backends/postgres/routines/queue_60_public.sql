@@ -49,8 +49,8 @@ END $$;
 {define:function check_lease_seconds}(lease_seconds integer) RETURNS void {pinned_path}
 AS $$
 BEGIN
-    IF lease_seconds IS NULL OR lease_seconds <= 0 OR lease_seconds > 86400 THEN
-        PERFORM {refuse}(format('lease: %s s, must be above 0 and at most 86400 s', lease_seconds));
+    IF lease_seconds IS NULL OR lease_seconds <= 0 OR lease_seconds > {lease_seconds_max} THEN
+        PERFORM {refuse}(format('lease: %s s, must be above 0 and at most {lease_seconds_max} s', lease_seconds));
     END IF;
 END $$;
 
@@ -61,6 +61,17 @@ BEGIN
         PERFORM {refuse}('headers: must be a JSON object');
     ELSIF octet_length(headers::text) > {headers_bytes} THEN
         PERFORM {refuse}(format('headers: %s bytes, at most {headers_bytes} allowed', octet_length(headers::text)));
+    END IF;
+END $$;
+
+{define:function check_end}(max_attempts integer, due_time timestamptz, expires_at timestamptz) RETURNS void
+{pinned_path}
+AS $$
+BEGIN
+    IF max_attempts < 1 THEN
+        PERFORM {refuse}(format('max_attempts: %s, at least 1 required', max_attempts));
+    ELSIF expires_at <= due_time THEN
+        PERFORM {refuse}('expires_at: must lie after due_time');
     END IF;
 END $$;
 
@@ -95,8 +106,8 @@ DECLARE
 BEGIN
     PERFORM {check_owner}(owner);
     PERFORM {check_lease_seconds}(lease_seconds);
-    IF batch IS NULL OR batch <= 0 OR batch > 10000 THEN
-        PERFORM {refuse}(format('batch: %s, must be between 1 and 10000', batch));
+    IF batch IS NULL OR batch <= 0 OR batch > {batch_max} THEN
+        PERFORM {refuse}(format('batch: %s, must be between 1 and {batch_max}', batch));
     END IF;
     -- Nobody counts the claims of all callers: each goes by one of the 32 ways to share a batch.
     LOOP
@@ -219,8 +230,8 @@ DECLARE
     delay_us bigint := (extract(epoch FROM in_delay) * 1000000)::bigint;
     changed integer := 0;
 BEGIN
-    IF in_delay <= interval '0' OR in_delay > interval '3650 days' THEN
-        PERFORM {refuse}(format('delay: %s s, must be above 0 and at most 315360000 s',
+    IF in_delay <= interval '0' OR in_delay > interval '{delay_seconds_max} seconds' THEN
+        PERFORM {refuse}(format('delay: %s s, must be above 0 and at most {delay_seconds_max} s',
                                 extract(epoch FROM in_delay)::float8));
     END IF;
     FOR message IN SELECT * FROM {held}(in_lease_id, in_owner, in_ids) LOOP

@@ -29,8 +29,8 @@ DECLARE
     changed integer := 0;
 BEGIN
     PERFORM {check_lease}(lease_id);
-    IF delay_us < 0 OR delay > interval '3650 days' THEN
-        PERFORM {refuse}(format('delay: %s s, must be at least 0 and at most 315360000 s',
+    IF delay_us < 0 OR delay > interval '{delay_seconds_max} seconds' THEN
+        PERFORM {refuse}(format('delay: %s s, must be at least 0 and at most {delay_seconds_max} s',
                                 extract(epoch FROM delay)::float8));
     END IF;
     FOR message IN SELECT * FROM {held}(lease_id, NULL, ids) LOOP
@@ -62,8 +62,8 @@ DECLARE
 BEGIN
     IF older_us IS NULL OR older_us < 0 THEN
         PERFORM {refuse}('older_than: must not be NULL or negative');
-    ELSIF batch IS NULL OR batch <= 0 OR batch > 10000 THEN
-        PERFORM {refuse}(format('batch: %s, must be between 1 and 10000', batch));
+    ELSIF batch IS NULL OR batch <= 0 OR batch > {batch_max} THEN
+        PERFORM {refuse}(format('batch: %s, must be between 1 and {batch_max}', batch));
     END IF;
     RETURN (SELECT p.purged FROM {do_purge}(older_us, 7 * 86400 * 1000000::bigint, batch) p);
 END $$;

@@ -157,10 +157,10 @@ BEGIN
     DECLARE @words NVARCHAR(400) =
         CASE WHEN @lease_id IS NULL AND @owner IS NULL THEN N'lease_id: must not be NULL'
              WHEN @verb = N'fail' AND {error_missing} THEN N'error: must not be NULL'
-             WHEN @verb = N'release' AND (@delay_seconds < 0 OR @delay_seconds > 315360000)
-             THEN CONCAT(N'delay: ', @delay_seconds, N' s, must be at least 0 and at most 315360000 s')
-             WHEN @verb <> N'release' AND (@delay_seconds <= 0 OR @delay_seconds > 315360000)
-             THEN CONCAT(N'delay: ', @delay_seconds, N' s, must be above 0 and at most 315360000 s') END;
+             WHEN @verb = N'release' AND (@delay_seconds < 0 OR @delay_seconds > {delay_seconds_max})
+             THEN CONCAT(N'delay: ', @delay_seconds, N' s, must be at least 0 and at most {delay_seconds_max} s')
+             WHEN @verb <> N'release' AND (@delay_seconds <= 0 OR @delay_seconds > {delay_seconds_max})
+             THEN CONCAT(N'delay: ', @delay_seconds, N' s, must be above 0 and at most {delay_seconds_max} s') END;
     IF @words IS NOT NULL THROW 51022, @words, 1;
     EXEC {check_ids} N'ids', @ids;
     DECLARE @held TABLE (place INT IDENTITY(1, 1) NOT NULL, seq BIGINT NOT NULL, nonce BIGINT NOT NULL, lease_id BIGINT NOT NULL,
