@@ -331,7 +331,14 @@ private:
         if constexpr (is_async_handler_v<F>) return AsyncHandler(std::move(handler));
     }
 
-    std::map<std::pair<std::string, std::string>, Route> routes_;
+    // By aggregate type and topic, which are looked up without being copied.
+    struct ByName {
+        using is_transparent = void;
+        using Names = std::pair<std::string_view, std::string_view>;
+
+        bool operator()(const Names& a, const Names& b) const { return a < b; }
+    };
+    std::map<std::pair<std::string, std::string>, Route, ByName> routes_;
     std::vector<std::pair<std::string, Route>> patterns_;  // in order of registration
     bool has_rates_ = false;                               // some of them
 };

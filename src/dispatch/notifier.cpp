@@ -38,6 +38,7 @@ void Notifier::observe(EventKind kind, const Message& message, std::string_view 
 }
 
 void Notifier::settled(const Outgoing& outgoing, Settled settled) const {
+    if (!wants(settled_kind(outgoing.settlement, settled))) return;
     const Message& message = *outgoing.message;
     Event event = settled_event(message, outgoing.settlement, settled,
                                 setup_.retry_policy(message.topic).max_attempts);

@@ -76,7 +76,8 @@ const Routes::Route* Routes::find(const Message& message) const {
 
 const Routes::Route* Routes::find(const std::string& aggregate_type,
                                   const std::string& topic) const {
-    const auto at = routes_.find({aggregate_type, topic});
+    const auto at =
+        routes_.find(std::pair<std::string_view, std::string_view>(aggregate_type, topic));
     return at == routes_.end() ? find_matching(topic) : &at->second;
 }
 
