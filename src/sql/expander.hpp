@@ -4,7 +4,7 @@
 //   {schema}        the quoted schema          {queue}  Q itself, for use inside other names
 //   {view}          the qualified name Q
 //   {max_payload_bytes} {headers_bytes} {headers_text_bytes}   the limits of names.hpp
-//   {lease_seconds_max} {delay_seconds_max} {batch_max}        those of Limits, as they are by default
+//   {lease_seconds_max} {delay_seconds_max} {batch_max}        the defaults of Limits
 //   {attempts_kept}, {attempt_chars}           attempts_kept_max, attempt_error_chars_max
 //   {counted_max}   how many messages are counted one by one
 //   {word}          the dialect's phrase of that name, expanded in turn; where there is none, the

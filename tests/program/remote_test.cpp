@@ -52,7 +52,9 @@ TEST_P(RemoteOn, LooksWithoutAToken) {
     EXPECT_THAT(remote({"explain", id}).out, HasSubstr("dead"));
     // Of what the relay saw when it looked last.
     EXPECT_TRUE(wait_until(
-        [&] { return count_of(remote({"status", "--json"}).out, "\"dead\":1") > 0; },
+        [&] {
+            return count_of(remote({"status", "--json"}).out, "\"dead\":1") > 0;
+        },
         std::chrono::seconds{60}));
     const Ran redriven = remote({"redrive", id});
     EXPECT_NE(redriven.code, 0);

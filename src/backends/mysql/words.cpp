@@ -13,9 +13,7 @@ class Words final : public SqlWords {
     std::string_view quotes() const override { return "``"; }
     std::string parameter(std::size_t) const override { return "?"; }
 
-    std::string select(const SqlSelect& parts) const override {
-        return select_by_limit(parts);
-    }
+    std::string select(const SqlSelect& parts) const override { return select_by_limit(parts); }
 
     SqlStatement version() const override {
         return {.sql = "SELECT CONCAT(@@version_comment, ' ', version())"};

@@ -13,9 +13,7 @@ class Words final : public SqlWords {
     std::string_view quotes() const override { return "\"\""; }
     std::string parameter(std::size_t number) const override { return fmt::format("${}", number); }
 
-    std::string select(const SqlSelect& parts) const override {
-        return select_by_limit(parts);
-    }
+    std::string select(const SqlSelect& parts) const override { return select_by_limit(parts); }
 
     SqlStatement version() const override { return {.sql = "SELECT version()"}; }
 
