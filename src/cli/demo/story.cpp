@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "base/connect_fault.hpp"
 #include "cli/demo/receiver.hpp"
 #include "cli/demo/relay_process.hpp"
 #include "cli/demo/shop.hpp"
@@ -71,7 +72,14 @@ void Story::write_config() const {
         << "[admin]\nlisten = \"127.0.0.1:" << page_port_.number() << "\"\nanonymous = \"admin\"\n";
 }
 
+// Whoever is told of the page opens it at once.
 void Story::say_where() const {
+    const Clock::time_point end = Clock::now() + time_limit;
+    while (!base::connect_fault("127.0.0.1", page_port_.number()).empty()) {
+        interrupt_.check();
+        if (Clock::now() > end) throw std::runtime_error("the relay does not start");
+        std::this_thread::sleep_for(50ms);
+    }
     say(fmt::format("Watch it on the dashboard: {}\nThe story begins in ten seconds.", address()));
     watch(10000ms / pace_);
 }
