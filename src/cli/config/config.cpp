@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <ranges>
 
 #include "base/assert.hpp"
 #include "base/listed_words.hpp"
@@ -150,8 +149,8 @@ std::vector<daemon::RoutePlan> route_plans(const Reader& read, const Values& val
         numbers.push_back(*number);
     }
     std::ranges::sort(numbers);
-    const auto names = std::views::keys(sinks);
-    const std::vector<std::string> known(names.begin(), names.end());
+    std::vector<std::string> known;
+    for (const auto& [name, policy] : sinks) known.push_back(name);
     std::vector<daemon::RoutePlan> routes;
     for (const std::int64_t number : numbers) {
         const GivenValue& sink = read.given(fmt::format("routes.{}.sink", number));
