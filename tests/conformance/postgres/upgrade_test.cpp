@@ -217,7 +217,7 @@ TEST_F(Upgrade, LosesNothingWhileWritersAndOlderWorkersGoOn) {
     Writers workers;
     workers.start(database.url(), [](int i) {
         return std::string("SELECT infra.outbox_do_claim(") + owner + ", " + std::to_string(i) +
-               ", 300000000, 5, " + std::to_string(i) + ", true)";
+               ", 300000000, 5, " + std::to_string(i % 8) + ", true)";
     });
     workers.start(database.url(), [](int) {
         return std::string("SELECT infra.outbox_ack(") + owner +
@@ -230,14 +230,7 @@ TEST_F(Upgrade, LosesNothingWhileWritersAndOlderWorkersGoOn) {
     postgres::open_schema(database.url())->deploy();
     ASSERT_TRUE(writers.go_on(20));
     ASSERT_TRUE(workers.go_on(5));
-    // That version's own claim sometimes asks for less than nothing when priorities and keys have
-    // filled its batch; the routine that has these words is the one that the deployment replaces.
-    std::vector<std::string> failures = workers.stop();
-    std::erase_if(failures, [](const std::string& failure) {
-        return failure.find("LIMIT must not be negative") != std::string::npos &&
-               failure.find("LIMIT share") != std::string::npos;
-    });
-    EXPECT_THAT(failures, IsEmpty());
+    EXPECT_THAT(workers.stop(), IsEmpty());
     EXPECT_THAT(writers.stop(), IsEmpty());
 
     const SchemaReport report = postgres::open_schema(database.url())->report();
